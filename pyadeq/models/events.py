@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple, Self
+from urllib.parse import unquote
 
 from pyadeq.models.base import Model, iso
 
+ENCODED: Final = frozenset({"error"})
+"""Details whose text is percent-encoded in the stream, because it may have spaces and anything else."""
 WORD: Final = re.compile(r"([a-z_]+)=(.*)", re.DOTALL)
 
 
@@ -80,7 +83,7 @@ def details(text: str) -> dict[str, str]:
             found[name] = f"{found[name]} {match[2]}" if name in found else match[2]
         else:
             found[name] = f"{found[name]} {word}" if name in found else word
-    return found
+    return {name: unquote(value, errors="replace") if name in ENCODED else value for name, value in found.items()}
 
 
 class EventGap(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq import EventGroup
+from pyadeq import Event, EventGroup
 from pyadeq.asyncio import Adeq, Events, Queue
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, UnknownGroup
 from tests.waiting import DEADLINE
@@ -107,6 +107,16 @@ async def test_a_batch_is_acknowledged_when_the_next_is_asked_for(queue: Queue, 
     found = [len(batch.events) async for batch in events.follow("audit", limit=1, idle=0.05)]
     assert found == [1]
     assert (await of(events, "audit")).pending == 1
+
+
+async def test_the_error_of_a_dead_task_is_readable(queue: Queue, events: Events) -> None:
+    await events.register("audit")
+    await queue.enqueue("x")
+    (lease,) = await queue.claim()
+    await queue.fail(lease, "ein ü = 100 %25\n\0", retryable=False)
+    found = {one.event: one.payload for one in (await events.read("audit")).events}["task.dead"]
+    assert found == {"reason": "error", "attempts": "1", "error": "ein ü = 100 %25\n\0"}
+    assert Event.from_json(Event("1-0", "task.dead", 0.0, payload=found).as_json()).payload == found
 
 
 async def test_events_of_other_nouns_and_partitions(adeq: Adeq, base_name: str) -> None:

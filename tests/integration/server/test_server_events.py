@@ -77,7 +77,7 @@ async def test_events_come_as_they_happen(adeq: Adeq, http: AsyncClient) -> None
         await queue.cancel("before")
         await queue.enqueue(2, id="a", user="ann")
         (lease,) = await queue.claim("w")
-        await queue.fail(lease, "broken", retryable=False)
+        await queue.fail(lease, "broken: ü = 100 %\n", retryable=False)
         assert await reader.names(1) == ["task.cancelled before"]
         first = await reader.next()
         assert (first["kind"], first["event"], first["ids"], first["payload"]) == (
@@ -92,7 +92,7 @@ async def test_events_come_as_they_happen(adeq: Adeq, http: AsyncClient) -> None
         assert "again" not in first
         names = [await reader.next() for _ in range(3)]
         assert [one["event"] for one in names] == ["worker.registered", "task.claimed", "task.dead"]
-        assert names[2]["payload"]["reason"] == "error"
+        assert names[2]["payload"] == {"attempts": "1", "error": "broken: ü = 100 %\n", "reason": "error"}
 
 
 async def test_a_reader_goes_on_without_loss_or_doubles(adeq: Adeq, http: AsyncClient) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq import EventGroup
+from pyadeq import Event, EventGroup
 from pyadeq import Adeq, Events, Queue
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, UnknownGroup
 from tests.waiting import DEADLINE
@@ -108,6 +108,16 @@ def test_a_batch_is_acknowledged_when_the_next_is_asked_for(queue: Queue, events
     found = [len(batch.events) for batch in events.follow("audit", limit=1, idle=0.05)]
     assert found == [1]
     assert (of(events, "audit")).pending == 1
+
+
+def test_the_error_of_a_dead_task_is_readable(queue: Queue, events: Events) -> None:
+    events.register("audit")
+    queue.enqueue("x")
+    (lease,) = queue.claim()
+    queue.fail(lease, "ein ü = 100 %25\n\0", retryable=False)
+    found = {one.event: one.payload for one in (events.read("audit")).events}["task.dead"]
+    assert found == {"reason": "error", "attempts": "1", "error": "ein ü = 100 %25\n\0"}
+    assert Event.from_json(Event("1-0", "task.dead", 0.0, payload=found).as_json()).payload == found
 
 
 def test_events_of_other_nouns_and_partitions(adeq: Adeq, base_name: str) -> None:
