@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
+from math import isfinite
 from typing import Any, Literal, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter
@@ -23,6 +26,8 @@ MOST_PROBLEMS = 5
 # Texts of these errors may contain the value. So may those of errors that are not pydantic's own.
 TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute_error", "iteration_error"}
 KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
+NO_NUMBER = re.compile(rb"null|NaN|Infinity")
+"""Of what JSON has only if it may come from NaN or infinity, or from None or a text."""
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -77,7 +82,7 @@ class Signature:
         """Return the payload of a call. Raises BadArgument if arguments do not fit."""
         given = self._bound(args, kwargs)
         try:
-            return self._arguments.dump_json(self._arguments.validate_python(given), by_alias=True)
+            return _dumped(self._arguments, self._arguments.validate_python(given), self.kind)
         except ValidationError as error:
             raise BadArgument("ADEQ_ARG", "pyadeq", self._explained(error)) from None
         except PydanticSerializationError as error:
@@ -116,10 +121,13 @@ class Signature:
         return _adapter(self._hints, "ignore")
 
     def dump_result(self, value: Any) -> bytes | None:
-        """Encode a result: bytes unchanged, None as no result, anything else as JSON by the return annotation."""
+        """Encode a result: bytes unchanged, None as no result, anything else as JSON by the return annotation.
+
+        Raises BadArgument for NaN and infinity.
+        """
         if value is None or isinstance(value, bytes):
             return value
-        return self._result.dump_json(value, by_alias=True, warnings=False)
+        return _dumped(self._result, value, f"{self.kind}: the result", warnings=False)
 
     def load_result(self, data: bytes) -> Any:
         """Return what the function returned, from the stored bytes. Raises AdeqError if they do not fit."""
@@ -178,6 +186,30 @@ def _adapter(fields: dict[str, Any], extra: Literal["forbid", "ignore"]) -> Type
     arguments = TypedDict("arguments", fields)  # type: ignore[misc]
     arguments.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False)  # type: ignore[attr-defined]
     return TypeAdapter(arguments)
+
+
+def _dumped(adapter: TypeAdapter[Any], value: Any, name: str, *, warnings: bool = True) -> bytes:
+    """A value as JSON. Raises BadArgument for NaN and infinity, which pydantic writes as null or as no JSON at all."""
+    data = adapter.dump_json(value, by_alias=True, warnings=warnings)
+    if NO_NUMBER.search(data):
+        plain = adapter.dump_python(value, by_alias=True, warnings=False)
+        if found := _no_number(plain, json.loads(data), name):
+            raise BadArgument("ADEQ_ARG", "pyadeq", found)
+    return data
+
+
+def _no_number(value: Any, stored: Any, path: str) -> str | None:
+    """Return where a value has a number that its JSON does not have. A serializer may have made a text of it."""
+    if isinstance(value, float):
+        lost = not isfinite(value) and not isinstance(stored, str)
+        return f"{path} is {value}, which JSON has no number for" if lost else None
+    parts: Iterable[tuple[Any, Any, str]] = ()
+    if isinstance(value, dict) and isinstance(stored, dict):
+        places = [f"{path}.{key if key.isidentifier() else '…'}" for key in stored]
+        parts = zip(value.values(), stored.values(), places, strict=False)
+    elif isinstance(stored, list) and isinstance(value, Iterable):
+        parts = ((one, other, f"{path}[{at}]") for at, (one, other) in enumerate(zip(value, stored, strict=False)))
+    return next((found for part in parts if (found := _no_number(*part))), None)
 
 
 def _unknown(error: ValidationError) -> Iterator[str]:

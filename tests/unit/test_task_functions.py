@@ -320,6 +320,52 @@ def test_arguments_that_do_not_fit_are_not_enqueued(tasks: Tasks, args: Any, kwa
     assert SECRET not in str(caught.value)
 
 
+class Measured(BaseModel):
+    value: float
+    unit: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        (float("nan"), "x"),
+        ({"a": [None, float("inf")]}, r"x\.a\[1\]"),
+        (Measured(value=float("-inf")), r"x\.value"),
+        ([Parcel(float("nan"), Address(str="x"))], r"x\[0\]\.weight"),
+    ],
+)
+async def test_numbers_that_json_does_not_have_are_refused(tasks: Tasks, value: Any, where: str) -> None:
+    """pydantic writes them as null. Then the function gets None, or its payload does not fit."""
+
+    @tasks.task
+    def plain(x: Any) -> None: ...
+
+    @tasks.task(name="typed")
+    def typed(x: type(value)) -> None: ...  # type: ignore[valid-type]
+
+    @tasks.task
+    def result() -> Any:
+        return value
+
+    message = rf"{where}(: Input should be a finite number| is -?(nan|inf), which JSON)"
+    for task in (plain, typed):
+        with pytest.raises(BadArgument, match=message):
+            task.item(value)
+    with pytest.raises(BadArgument, match=where.replace("x", "result: the result", 1)):
+        await tasks(lease("result"))
+
+
+def test_none_and_texts_that_look_like_such_numbers_are_kept(tasks: Tasks) -> None:
+    class Said(BaseModel, ser_json_inf_nan="strings"):
+        value: float
+
+    @tasks.task
+    def work(a: Said, b: Any) -> None: ...
+
+    task = work.item(Said(value=float("nan")), [None, "NaN", "Infinity"])
+    assert payload(task) == {"a": {"value": "NaN"}, "b": [None, "NaN", "Infinity"]}
+
+
 def test_arguments_are_stored_by_name_and_in_order(tasks: Tasks) -> None:
     @tasks.task
     def work(a: int, b: int = 1, *, c: int, d: int = 2) -> None: ...
