@@ -77,6 +77,14 @@ def encode(value: Any, name: str = "the value") -> bytes:
         raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} must be bytes or JSON: {where}") from problem
 
 
+def utf8(text: str, name: str) -> bytes:
+    """Return a text as UTF-8. Raises BadArgument, with its name, for half of a surrogate pair."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"{name} has half of a surrogate pair; allowed: UTF-8") from None
+
+
 def _not_json(value: Any, path: str, above: set[int]) -> str | None:
     """Return the first part of a value that JSON cannot hold, and why; its place and type only, not its content."""
     if value is None or isinstance(value, bool | int):
@@ -99,6 +107,8 @@ def _not_json(value: Any, path: str, above: set[int]) -> str | None:
     above = {*above, id(value)}
     if isinstance(value, dict):
         for key, part in value.items():
+            if isinstance(key, str) and not _is_utf8(key):
+                return f"{path} has a key with half of a surrogate pair"
             if key is not None and not isinstance(key, str | int | float | bool):
                 return f"{path} has a key of the type {type(key).__qualname__}; allowed: str, int, float, bool or None"
             if problem := _not_json(part, f"{path}.{key}", above):

@@ -91,6 +91,14 @@ def build(scripts: Library, scalars: dict[str, Any], base: str = BASE, **groups:
     return build_call("queue.try.v1", base, scalars, groups, decode=lambda reply: reply, scripts=scripts)
 
 
+def test_half_of_a_surrogate_pair_is_refused_with_the_name_of_its_field(scripts: Library) -> None:
+    half = r": a text with half of a surrogate pair \(2 characters\) is not accepted; allowed: .* bytes of UTF-8"
+    with pytest.raises(BadArgument, match=f"trace{half}"):
+        build(scripts, {"rid": "r", "trace": "a\ud800"})
+    with pytest.raises(BadArgument, match=rf"item\[0\]\.\w+{half}"):
+        build(scripts, {"rid": "r"}, item=[("a", "a\ud800", {})])
+
+
 def test_arguments_go_out_in_the_order_of_the_manifest(scripts: Library) -> None:
     call = build(
         scripts,

@@ -36,6 +36,7 @@ circle.append({"again": circle})
         ({"a": (1, float("nan"))}, r"payload\.a\[1\] is nan, which JSON has no number for"),
         ({"a": {(1, 2): 3}}, r"payload\.a has a key of the type tuple; allowed: str, int, float, bool or None"),
         ({"a": "\ud800"}, r"payload\.a has half of a surrogate pair"),
+        ([{"\ud800": 1}], r"payload\[0\] has a key with half of a surrogate pair"),
         (circle, r"payload\[0\]\.again contains itself"),
         ({"a": {Thing()}}, r"payload\.a is of the type builtins\.set"),
     ],

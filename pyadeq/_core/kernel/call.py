@@ -182,11 +182,11 @@ def _as_given(name: str, value: Any, low: int, high: int) -> tuple[str, Any, str
         return name, value, f"an integer from {low} to {high}"
     told = _TOLD.get(name, name.removesuffix("_ms").removesuffix("_pct"))
     allowed = f"{low / unit:.12g} to {high / unit:.12g}{' seconds' * (unit == 1000)}"
-    return told, _Number(f"{value / unit:.12g}"), allowed
+    return told, _Plain(f"{value / unit:.12g}"), allowed
 
 
-class _Number(str):
-    """A number as text, shown without quotes."""
+class _Plain(str):
+    """A text that is shown without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
@@ -241,7 +241,11 @@ def _encode_bytes(argument: Argument) -> Encode:
     name, low, high = argument.name, argument.min, argument.max
 
     def encode(value: Any) -> Wire:
-        data = value.encode() if isinstance(value, str) else value
+        try:
+            data = value.encode() if isinstance(value, str) else value
+        except UnicodeEncodeError:
+            half = _Plain(f"a text with half of a surrogate pair ({len(value)} characters)")
+            raise _Unfit(name, half, f"{low} to {high} bytes of UTF-8") from None
         if not isinstance(data, bytes) or not low <= len(data) <= high:
             # The value may be a user's payload, so the error shows only its length.
             told = data if isinstance(data, bytes) else type(data)

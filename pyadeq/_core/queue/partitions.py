@@ -65,7 +65,7 @@ class PartitionMap:
 
     def home(self, key: str) -> Home:
         """Return the partitions of a key."""
-        digest = crc_hqx(key.encode(), 0)
+        digest = crc_hqx(key.encode(errors="surrogatepass"), 0)  # the call refuses surrogates
         now = self.tags[digest % len(self.tags)]
         earlier = dict.fromkeys(tags[digest % len(tags)] for tags in self.before)
         return (*(tag for tag in earlier if tag != now), now)

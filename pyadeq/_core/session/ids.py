@@ -19,7 +19,7 @@ _ID: Final = re.compile(r"([0-9a-f]{2})\.[A-Za-z0-9_-]{43}")
 
 def tag_of(realm: str, user: str) -> str:
     """Return the partition of a user."""
-    return sha256(f"{realm}\0{user}".encode()).hexdigest()[:2]
+    return sha256(f"{realm}\0{user}".encode(errors="surrogatepass")).hexdigest()[:2]  # the call refuses surrogates
 
 
 def hash_of(realm: str, id: Any) -> str:

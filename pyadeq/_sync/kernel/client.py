@@ -26,7 +26,7 @@ from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import BadArgument, ClientClosed, ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models.base import Moment, Seconds, to_epoch_ms
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms, utf8
 from pyadeq.models.config import Mark
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
@@ -283,7 +283,7 @@ class Adeq(Nouns):
         """
         if not 1 <= len(text) <= LONGEST_MARK:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"text: {len(text)} characters; allowed: 1 to {LONGEST_MARK}")
-        self.config("_marks").set("deployment", text.encode(), actor=actor)
+        self.config("_marks").set("deployment", utf8(text, "text"), actor=actor)
 
     def marks(self, since: Moment = 0) -> list[Mark]:
         """Return the marks since a time, oldest first."""
