@@ -28,7 +28,7 @@ SHARED = {
     "pyadeq.embedded": "EmbeddedServer",
     "pyadeq.errors": (
         "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigConflict "
-        "ConfigError ConfigFull ConflictError DeadlockError DurabilityError "
+        "ConfigError ConfigFull ConflictError DamagedError DeadlockError DurabilityError "
         "LayoutError LeaseLost LockLost LockUnavailable OwnerWaits PartitionsChanged PayloadError QueueDraining "
         "RateLimited ScriptError SessionChanged SessionRefused StaleError TaskCancelled "
         "TaskDead TaskGone TransportError UnknownGroup UnknownTask WaitTimeout WorkerReplaced"

@@ -33,7 +33,8 @@ AdeqError
 ├─ WorkerReplaced                   another process has registered the worker's name
 ├─ DurabilityError                  the call was applied, but is not yet as safe as `durability` requires (.answer)
 └─ TransportError                   no script answered (.retryable, .may_have_applied)
-   └─ ClientClosed                  the client was closed
+   ├─ ClientClosed                  the client was closed
+   └─ DamagedError                  what is stored has another form than pyadeq stores
 """
 
 from __future__ import annotations
@@ -364,6 +365,15 @@ class TransportError(AdeqError):
         super().__init__(message)
         self.retryable = retryable
         self.may_have_applied = may_have_applied
+
+
+class DamagedError(TransportError):
+    """What is stored under a name is not what pyadeq stores there: a key of another type, or a value of another form.
+
+    So another program wrote it. Other names are not affected.
+    """
+
+    code = "DAMAGED"
 
 
 class ClientClosed(TransportError):

@@ -56,6 +56,7 @@ async def set_up(adeq: Adeq) -> None:
         await adeq.sessions("web").create(f"user-{number}")
     await adeq.rates("api").set_rule("fast", algorithm="gcra", limit=5, period=1)
     await adeq.rates("api").set_rule("slow", algorithm="log", limit=50, period=60, shadow=True)
+    await adeq.client.set(f"{adeq.locks('damaged').base}:config", "of another program")
     await adeq.mark("v1.1")
 
 

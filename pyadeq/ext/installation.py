@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from pyadeq import Adeq, EventGroup
-from pyadeq.errors import ConfigError, ScriptError
+from pyadeq.errors import AdeqError, DamagedError, TransportError
 
 PAGE: Final = 1000  # keys
 MOST_STREAMS: Final = 1000
@@ -39,8 +39,18 @@ def primaries(client: Any) -> list[Primary]:
     return [Primary(at.get("path") or f"{at.get('host', 'localhost')}:{at.get('port', 6379)}", client)]
 
 
-def event_streams(adeq: Adeq, seconds: float = inf) -> Iterator[Stream]:
-    """Yield the event streams that have groups, at most 1,000. seconds: the longest time of the search."""
+def spoils_one(error: AdeqError) -> bool:
+    """Whether an error is about one name: a newer layout, or damaged data. Else it is about the server or the user."""
+    return isinstance(error, DamagedError) or not isinstance(error, TransportError)
+
+
+def event_streams(
+    adeq: Adeq, seconds: float = inf, refused: Callable[[str], None] = lambda _: None
+) -> Iterator[Stream]:
+    """Yield the event streams that have groups, at most 1,000. seconds: the longest time of the search.
+
+    refused: is called with each stream that cannot be read: `queue:mail`.
+    """
     until = monotonic() + seconds
     head = adeq.prefix if adeq.slot is None else f"{adeq.prefix}:{{{adeq.slot}}}"
     name = r"\{(\w+):([^}]+)\}" if adeq.slot is None else r"(\w+):([^:]+)"
@@ -57,6 +67,9 @@ def event_streams(adeq: Adeq, seconds: float = inf) -> Iterator[Stream]:
     for noun, own in sorted(found)[:MOST_STREAMS]:
         try:
             answer = adeq.events(noun, own).groups()
-        except (ScriptError, ConfigError):  # the clock of a test, a newer layout, or a noun of a newer release
+        except AdeqError as error:  # the clock of a test, a newer layout, a noun of a newer release, or damaged data
+            if not spoils_one(error):
+                raise
+            refused(f"{noun}:{own}")
             continue
         yield Stream(f"{noun}:{own}", answer.length, answer.now, answer.groups)

@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pyadeq import Adeq, Backoff, EmbeddedServer, Task
+from pyadeq.ext.doctor import examine
 from pyadeq.ext.metrics import AdeqCollector
 from pyadeq.ext.metrics.collector import never_falling
 from pyadeq.ext.metrics.table import GROUPS, LABELS, LANES, MARKS, TABLE
@@ -134,7 +135,11 @@ def test_what_cannot_be_read_is_left_out_and_counted(adeq: Adeq, client: redis.R
     client.hset(f"{bases[0]}:events:config", mapping={"layout": 99, "layout_min": 99, "clock": "server"})
     client.zadd(f"{bases[0]}:events:groups", {"mail": 1})
     found = scraped(adeq)
-    assert (found["adeq_up",], found["adeq_unreadable",]) == (1, 4)
+    assert (found["adeq_up",], found["adeq_unreadable",]) == (1, 6)
+    assert {key[1:] for key in found if key[0] == "adeq_unreadable_info"} == {
+        ("parts", "queue"),
+        *(("newer", noun) for noun in ("queue", "lock", "change", "session", "rate")),
+    }
     assert {key[1] for key in found if key[0] in ("adeq_tasks", "adeq_locks_held", "adeq_changes")} == {
         "jobs",
         "repos",
@@ -143,6 +148,44 @@ def test_what_cannot_be_read_is_left_out_and_counted(adeq: Adeq, client: redis.R
     assert (found["adeq_sessions", "web"], found["adeq_rate_rules", "enforced", "api"]) == (1, 1)
     assert found["adeq_event_group_lag", "mail", "queue:jobs"] > 0
     client.delete(f"{bases[0]}:events:groups")  # the audit would find no group behind it
+
+
+KEYS = ["config", "events", "counters", "dead", "delayed", "deadlines", "requests", "changed", "rules", "due"]
+NOUNS = ("queue", "lock", "change", "session", "rate")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_of_a_wrong_type_hides_no_other_name(adeq: Adeq, client: redis.Redis, key: str) -> None:
+    """Neither in metrics nor in what the doctor says."""
+    for name in ("bad", "good"):
+        queue = adeq.queue(name)
+        queue.enqueue_many(["a", "b"])
+        queue.fail(queue.claim()[0], "no", retryable=False)
+        adeq.locks(name).take("a", owner="ann")
+        adeq.changes(name).put("a", type="t", description="d", actor="ann")
+        adeq.sessions(name).create("ann")
+        adeq.rates(name).set_rule("r", algorithm="gcra", limit=1, period=1)
+        adeq.config(name).set("a", 1)
+        adeq.events("queue", name).register("mail")
+    sound = {one: value for one, value in scraped(adeq).items() if "bad" not in str(one)}
+    bases = [base.removesuffix(b"config") for base in client.scan_iter(f"{adeq.prefix}:{{*:bad*:config")]
+    for base in bases:
+        client.delete(base + key.encode())
+        client.set(base + key.encode(), "x")
+    found, report = scraped(adeq), examine(adeq)
+    assert found["adeq_up",] == 1
+    for one, value in sound.items():
+        if not one[0].startswith(("adeq_unreadable", "adeq_scrape", "adeq_server", "adeq_event_group_")):
+            assert found[one] >= value or "seconds" in one[0], one
+    left_out = {one[1:] for one in found if one[0] == "adeq_unreadable_info"}
+    assert found["adeq_unreadable",] == len(left_out)
+    assert {name for name, _ in left_out} <= {"bad"}
+    assert key != "config" or left_out == {("bad", noun) for noun in NOUNS}
+    said = next((one.found for one in report.checks if one.name == "stored data"), "")
+    assert "bad" in said
+    assert f"{key} is a string, not a " in said
+    assert not any("not allowed" in one.found or "right" in one.found for one in report.checks), report
+    client.delete(*client.scan_iter(f"{adeq.prefix}:*"))
 
 
 def test_dead_tasks_by_kind_and_reason(adeq: Adeq) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from pyadeq._core.kernel.server_info import Server
-from pyadeq.errors import AdeqError, ClientClosed, ConfigError, TransportError, script_error
+from pyadeq.errors import AdeqError, ClientClosed, ConfigError, DamagedError, TransportError, script_error
 
 
 class Refusal(NamedTuple):
@@ -30,6 +30,8 @@ class _Meaning(NamedTuple):
     advice: str
     midway: bool = False
     """The error may have interrupted a script after some of its writes."""
+    damaged: bool = False
+    """What is stored is not what pyadeq stores."""
 
 
 _WHO: Final = {"any": "", "observe": "observer", "produce": "producer", "work": "worker", "operate": "operator"}
@@ -63,6 +65,7 @@ _MEANINGS: Final = {
         False,
         "a key has a type that pyadeq never gives it, so another program wrote it; find it with TYPE",
         midway=True,
+        damaged=True,
     ),
 }
 _UNKNOWN: Final = _Meaning(False, False, "see the server's log", midway=True)
@@ -73,11 +76,19 @@ _FORBIDDEN: Final = _Meaning(
     "its user may not run a command that the scripts need, so the call may be half done; run adeq doctor",
     midway=True,
 )
+_BROKEN: Final = _Meaning(
+    False,
+    False,
+    "a script met a value that pyadeq never stores, so another program wrote it; run adeq doctor",
+    midway=True,
+    damaged=True,
+)
 _KILLED: Final = _Meaning(False, True, "an operator ended it with SCRIPT KILL before it had changed anything")
 _WORDS: Final = {
     "killed by user": _KILLED,
     "ACL failure in script": _FORBIDDEN,  # Valkey
     "user executing the script": _FORBIDDEN,  # Redis
+    "user_script:": _BROKEN,
 }
 
 
@@ -122,7 +133,7 @@ def refusal_error(subject: str, refusal: Refusal, maybe_applied: bool, role: str
     if code == "NOPERM" and role:
         who = _WHO.get(role, f"{subject.partition('.')[0]}.{role}")
     before = "; an earlier try, whose answer was lost, may have been applied" if maybe_applied else ""
-    return TransportError(
+    return (DamagedError if meaning.damaged else TransportError)(
         f"{subject}: {_words(refusal, meaning, who)}{before}",
         retryable=meaning.retryable,
         may_have_applied=maybe_applied or meaning.midway,

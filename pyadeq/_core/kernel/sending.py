@@ -24,7 +24,7 @@ from pyadeq._core.kernel.refusals import (
 )
 from pyadeq._core.kernel.routes import Node, OneServer, Routes
 from pyadeq._core.kernel.server_info import Server
-from pyadeq.errors import AdeqError, ConfigError, DurabilityError, TransportError, UnknownTask
+from pyadeq.errors import AdeqError, ConfigError, DamagedError, DurabilityError, TransportError, UnknownTask
 
 T = TypeVar("T")
 Outcome = Reply | AdeqError
@@ -324,12 +324,20 @@ def decoded(call: Call[T], outcome: Outcome) -> T:
     """What a call returns. Raises the error that ended it."""
     if isinstance(outcome, DurabilityError):
         try:
-            outcome.answer = call.decode(outcome.answer)
+            outcome.answer = _read(call, outcome.answer)
         except UnknownTask as error:
             outcome.answer, outcome.__cause__ = error.receipts, error
     if isinstance(outcome, AdeqError):
         raise outcome
-    return call.decode(outcome)
+    return _read(call, outcome)
+
+
+def _read(call: Call[T], reply: Reply) -> T:
+    try:
+        return call.decode(reply)
+    except ValueError as error:
+        what = f"{call.script.id}: the answer has a value that pyadeq never stores, so another program wrote it"
+        raise DamagedError(f"{what} ({error})", retryable=False, may_have_applied=True) from error
 
 
 class Deferred(Generic[T]):

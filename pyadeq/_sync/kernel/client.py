@@ -384,7 +384,7 @@ class Adeq(Nouns):
         heard, replies = self._block(keys, seconds, *more)
         if not replies or isinstance(replies[0], Refusal):
             return heard, None
-        return heard, call.decode(replies[0])
+        return heard, decoded(call, replies[0])
 
     def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
         """Return what was heard, and the replies to the other commands."""

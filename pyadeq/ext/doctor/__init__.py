@@ -65,6 +65,8 @@ def check(facts: Facts) -> Report:
         finding = look(facts)
         how = [_as_command(facts, line) for line in finding.how]
         checks.append(Check(name=name, **{**finding._asdict(), "how": list(filter(None, how))}))
+    if facts.wrong:
+        checks.append(Check(name="stored data", **nouns.check_damaged(facts.wrong)._asdict()))
     for noun, stored in facts.others.items():
         about = nouns.others()[noun]
         may = _may(facts, about)

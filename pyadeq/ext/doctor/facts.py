@@ -14,9 +14,9 @@ from redis import RedisCluster, SSLConnection
 from redis.exceptions import MasterDownError, MovedError, NoPermissionError, ResponseError
 from redis.sentinel import SentinelConnectionPool
 
-from pyadeq import Adeq, AdeqError, ConfigError, TransportError, library
+from pyadeq import Adeq, AdeqError, ConfigError, DamagedError, TransportError, library
 from pyadeq.ext.doctor import events
-from pyadeq.ext.doctor.nouns import Stored, base_at, look, others
+from pyadeq.ext.doctor.nouns import Stored, base_at, damaged, is_damage, look, others
 from pyadeq.ext.doctor.repair import Inspection, inspect
 from pyadeq.ext.doctor.webhooks import PostFacts, post_facts, refused_in, stuck_in
 from pyadeq.ext.finding import find_domains, find_queues
@@ -99,7 +99,7 @@ class Facts:
     not looked for where queues are named; nor are others, the other nouns. other_roles: whose calls this user may
     make there. shards: the primaries of a cluster, with the slots of each. groups: those that
     read events. webhooks, webhooks_stuck, webhooks_refused, posts: of the services that send. inspection: what is
-    damaged in the queues; None where SCAN is not allowed.
+    damaged in the queues; None where SCAN is not allowed. wrong: keys of a wrong type, by `<noun> <name>`.
     """
 
     tool: str
@@ -130,6 +130,7 @@ class Facts:
     webhooks_refused: int | None = None
     posts: PostFacts | None = None
     inspection: Inspection | None = None
+    wrong: Mapping[str, Sequence[str]] | None = None
     layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
 
     def setting(self, name: str) -> str | None:
@@ -194,6 +195,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
         else _ask(lambda: refused_in(adeq, WEBHOOKS)),
         posts=None if names or not _has_config(adeq, POSTS) else _ask(lambda: post_facts(adeq)),
         inspection=_ask(lambda: inspect(adeq, names, seconds=SCAN_SECONDS)),
+        wrong=_ask(lambda: damaged(adeq, SCAN_SECONDS, names)),
     )
 
 
@@ -299,8 +301,18 @@ def _layouts(adeq: Adeq, names: Sequence[str]) -> list[Layout]:
     layouts = []
     for name in names:
         with suppress(MovedError):  # a partition is here, and the list of them on another node, to be asked there
-            layouts.append(_layout(adeq, name))
+            layouts += _sound(partial(_layout, adeq, name))
     return layouts
+
+
+def _sound(read: Callable[[], T]) -> list[T]:
+    """What was read; nothing if a key has a wrong type. Another check names it."""
+    try:
+        return [read()]
+    except ResponseError as error:
+        if not is_damage(error):
+            raise
+        return []
 
 
 def _layout(adeq: Adeq, name: str) -> Layout:
@@ -332,7 +344,8 @@ def _shards(adeq: Adeq) -> dict[str, list[range]]:
 
 
 def _domains(adeq: Adeq) -> list[Waits]:
-    return [_waits(adeq, name) for name in find_domains(adeq, SCAN_SECONDS, scan=True).names[:MOST_DOMAINS]]
+    names = find_domains(adeq, SCAN_SECONDS, scan=True).names[:MOST_DOMAINS]
+    return [one for name in names for one in _sound(partial(_waits, adeq, name))]
 
 
 def _waits(adeq: Adeq, name: str) -> Waits:
@@ -390,6 +403,8 @@ def _arities(adeq: Adeq, names: Sequence[str]) -> dict[str, int | None]:
 def _try_reading(adeq: Adeq, name: str) -> str:
     try:
         adeq.queue(name).stats()
+    except DamagedError:  # no question of rights
+        return ""
     except AdeqError as error:
         return str(error)
     return ""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
+from redis.exceptions import ResponseError
+
 from pyadeq import Adeq, library
 from pyadeq.ext.doctor import changes, configs
 from pyadeq.ext.doctor.report import Finding, fail, ok, unknown, warn
@@ -55,13 +57,62 @@ def look(adeq: Adeq, noun: str, seconds: float) -> list[Stored]:
     found = []
     for name in sorted({*names, *wrong}):
         base = base_at(adeq, noun, name)
-        stored = adeq.client.hmget(f"{base}:config", ["layout", "rewritten", "layout_min"])
-        layout, rewritten, least = stored
-        oldest = min(int(layout or 1), int(rewritten or layout or 1))
-        exists = any(stored) or bool(adeq.client.exists(f"{base}:config"))
-        more = MORE[noun][0](adeq, base) if noun in MORE and exists else None
+        try:
+            stored = adeq.client.hmget(f"{base}:config", ["layout", "rewritten", "layout_min"])
+            layout, rewritten, least = stored
+            oldest = min(int(layout or 1), int(rewritten or layout or 1))
+            exists = any(stored) or bool(adeq.client.exists(f"{base}:config"))
+            more = MORE[noun][0](adeq, base) if noun in MORE and exists else None
+        except ResponseError as error:  # one that is damaged hides no other
+            if not is_damage(error):
+                raise
+            found.append(Stored(name, int(library().manifest["layout"]), 1, wrong.get(name, ())))
+            continue
         found.append(Stored(name, oldest, int(least or 1), wrong.get(name, ()), exists, more))
     return found
+
+
+def damaged(adeq: Adeq, seconds: float, queues: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The keys of another type than scripts need, by `<noun> <name>`: of the keys that each name has once.
+
+    queues: only of these; of all nouns without.
+    """
+    until = monotonic() + seconds
+    found: dict[str, list[str]] = {}
+    for noun in ["queue"] if queues else sorted(set(library().manifest["nouns"]) - {EVENTS}):
+        wanted = sorted((start, type) for start, suffix, type in _keys(noun) if not suffix)
+        for name in find_names(adeq, noun, max(until - monotonic(), 0), partitions=True).names[:MOST]:
+            if queues and name.partition("/")[0] not in queues:
+                continue
+            base = base_at(adeq, noun, name)
+            with adeq.client.pipeline(transaction=False) as pipe:
+                for start, _ in wanted:
+                    pipe.type(f"{base}:{start}")
+                types = map(_text, pipe.execute())
+            wrong = [
+                f"{start} is a {kind}, not a {type}"
+                for (start, type), kind in zip(wanted, types, strict=True)
+                if kind not in ("none", type)
+            ]
+            if wrong:
+                found[f"{noun} {name}"] = wrong
+    return found
+
+
+def check_damaged(found: Mapping[str, Sequence[str]]) -> Finding:
+    """Has each key the type that scripts need?"""
+    named = [f"{name}: {', '.join(wrong[:WRONG])}" for name, wrong in found.items()]
+    more = f"; and {len(named) - WRONG} more" if len(named) > WRONG else ""
+    return fail(
+        f"{'; '.join(named[:WRONG])}{more}",
+        "Another program wrote these keys. Calls about these names fail, and the other checks leave them out.",
+        "find the program, delete the wrong keys, and restore them from a backup",
+    )
+
+
+def is_damage(error: ResponseError) -> bool:
+    """Whether a key has another type than it should: not a question of rights."""
+    return str(error).startswith("WRONGTYPE")
 
 
 def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int, may: str = "") -> Finding:

@@ -14,8 +14,10 @@ from time import monotonic
 from typing import Any
 
 from pydantic import BaseModel
+from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, AdeqError, Queue, TaskRepair
+from pyadeq.ext.doctor.nouns import is_damage
 from pyadeq.ext.installation import primaries
 from pyadeq.keys import PATTERNS, queue_base
 
@@ -79,6 +81,10 @@ class _Base:
             try:
                 act()
             except AdeqError as error:
+                self.damage.error = str(error)
+            except ResponseError as error:
+                if not is_damage(error):
+                    raise
                 self.damage.error = str(error)
 
     def note(self, name: str, repair: bool) -> None:

@@ -149,21 +149,19 @@ def tasks(facts: Facts) -> Finding:
     if found is None:
         return unknown("SCAN is not allowed", why, "as an operator: adeq doctor --repair --dry-run")
     ill = [one for one in found.damages if one.found]
+    failed = [one for one in found.damages if one.error]
+    unseen = f"{_named([one.queue for one in failed])}: {failed[0].error}" if failed else ""
     if ill:
         lost = sum(one.lost for one in ill)
         entries = sum(one.found for one in ill) - lost
         many = [f"{lost:,} task{'' if lost == 1 else 's'} in no set"] if lost else []
         many += [f"{entries:,} wrong entr{'y' if entries == 1 else 'ies'}"] if entries else []
-        return fail(f"{_named([one.queue for one in ill])}: {', '.join(many)}", why, "adeq doctor --repair")
+        said = f"{_named([one.queue for one in ill])}: {', '.join(many)}"
+        return fail("; ".join(filter(None, [said, unseen])), why, "adeq doctor --repair")
     looked = sum(one.tasks for one in found.damages)
     many_tasks = f"{looked:,} task{'' if looked == 1 else 's'}"
-    failed = [one for one in found.damages if one.error]
     if failed:
-        return unknown(
-            f"{_named([one.queue for one in failed])}: {failed[0].error}",
-            why,
-            "as an operator: adeq doctor --repair --dry-run",
-        )
+        return unknown(unseen, why, "as an operator: adeq doctor --repair --dry-run")
     if not found.complete:
         return ok(f"{many_tasks} checked in time, each in one set; to check all: adeq doctor --repair --dry-run")
     return ok(f"{many_tasks}, each in one set" if looked else "no tasks")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import NoPermissionError, RedisError, ResponseError
 
-from pyadeq import Adeq, Queue, QueueOverview, __version__
-from pyadeq.errors import AdeqError, ClockError, ScriptError, TransportError
-from pyadeq.ext.installation import event_streams, primaries
-from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, MARKS, READERS, TABLE
+from pyadeq import Adeq, Mark, Queue, QueueOverview, __version__
+from pyadeq.errors import AdeqError, ClockError, DamagedError, TransportError
+from pyadeq.ext.installation import event_streams, primaries, spoils_one
+from pyadeq.ext.metrics.table import COUNTED, GROUPS, LANES, MARKS, READERS, TABLE, UNREADABLE
 
 SLOWLY = 60.0
 """Seconds for which the names are remembered, and all that takes many commands. Finding the names scans all keys."""
@@ -62,8 +62,8 @@ class AdeqCollector(Collector):
     """Exports a whole installation: `REGISTRY.register(AdeqCollector(adeq))`.
 
     It reads the server when it is scraped. Only the names, and what the table calls read once a minute, are kept for a
-    minute. So any number of processes can export the same. If the server does not answer, `adeq_up` is 0. A queue or
-    lock domain that cannot be read alone, for instance because it needs a newer pyadeq, is left out and counted.
+    minute. So any number of processes can export the same. If the server does not answer, `adeq_up` is 0. What
+    cannot be read alone, such as a queue that needs a newer pyadeq or has damaged data, is left out, counted and named.
     """
 
     def __init__(self, adeq: Adeq) -> None:
@@ -73,6 +73,8 @@ class AdeqCollector(Collector):
         self._kept: list[Kept] = []
         self._totals: dict[str, dict[str, int]] = {}
         self._lost: dict[tuple[str, str], dict[str, int]] = {}
+        self._refused: set[str] = set()
+        self._refused_slowly: set[str] = set()
 
     def collect(self) -> Iterable[Any]:
         """Read the server, and return the metrics."""
@@ -93,18 +95,18 @@ class AdeqCollector(Collector):
         return ()
 
     def _read(self, families: Families) -> None:
-        refused: set[str] = set()
+        refused = self._refused = set[str]()
         slowly = time.monotonic() >= self._read_at + SLOWLY
         if slowly:
             self._names = {noun: sorted(self._adeq.names(noun, partitions=parts)) for noun, parts in NOUNS.items()}
         whole = [name for name in self._names["queue"] if "/" not in name]
         parted = {name.partition("/")[0] for name in self._names["queue"] if "/" in name}
-        with self._adeq.pipeline() as pipe:
+        with suppress(DamagedError), self._adeq.pipeline() as pipe:  # the value of each raises its own error
             queues = {name: pipe.add(self._adeq.queue(name).calls.overview()) for name in whole if name not in parted}
             locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
-        overviews = _readable("queue", refused, {name: partial(_value, found) for name, found in queues.items()})
+        overviews = self._readable("queue", {name: partial(_value, found) for name, found in queues.items()})
         parts = {name: self._adeq.partitioned(name).overview for name in sorted(parted)}
-        overviews |= _readable("queue", refused, parts)
+        overviews |= self._readable("queue", parts)
         self._totals = {
             name: never_falling(self._totals.get(name, {}), _with_first_attempts(overview.counters))
             for name, overview in overviews.items()
@@ -112,21 +114,26 @@ class AdeqCollector(Collector):
         for name, overview in overviews.items():
             _queue(families, name, overview, self._totals[name])
         held = {name: partial(_value, found) for name, found in locks.items()}
-        for name, stats in _readable("lock", refused, held).items():
+        for name, stats in self._readable("lock", held).items():
             for state in ("held", "waiting", "unchecked"):
                 families.add(f"adeq_locks_{state}", getattr(stats, state), name)
         domains = {name: self._adeq.changes(name).stats for name in self._names["change"]}
-        for name, changes in _readable("change", refused, domains).items():
+        for name, changes in self._readable("change", domains).items():
             for state, count in changes.states.items():
                 families.add("adeq_changes", count, name, state)
             families.add("adeq_changes_overdue", changes.overdue, name)
         if slowly:
-            _readable("queue", set(), {name: partial(self._snapshot, name) for name in self._names["queue"]})
+            self._readable("queue", {name: partial(self._snapshot, name) for name in self._names["queue"]})
             dead = {name: name in parted for name, overview in overviews.items() if overview.dead}
             slow = (self._dead(dead), self._sessions(), self._rules(), self._groups(), self._marks())
+            with_slow = self._refused = set(refused)
             self._kept = [one for part in slow for one in _permitted(part)]
+            self._refused_slowly = with_slow - refused
             self._read_at = time.monotonic()
+        refused |= self._refused_slowly
         families.add("adeq_unreadable", len(refused))
+        for one in sorted(refused)[:UNREADABLE]:
+            families.add("adeq_unreadable_info", 1, *one.split(":", 1))
         for metric, value, labels in self._kept:
             families.add(metric, value, *labels)
         with suppress(RedisError):  # a user without the right to INFO
@@ -136,22 +143,27 @@ class AdeqCollector(Collector):
     def _dead(self, queues: Mapping[str, bool]) -> Iterator[Kept]:
         """queues: those with dead tasks, and whether they have partitions."""
         for name, parted in queues.items():
-            groups = (self._adeq.partitioned(name) if parted else self._adeq.queue(name)).dead_summary(COUNTED).groups
-            for one in groups[:GROUPS]:
-                yield "adeq_dead_tasks", one.count, (name, one.kind or "", one.reason or "")
-            if len(groups) > GROUPS:
-                yield "adeq_dead_tasks", sum(one.count for one in groups[GROUPS:]), (name, "_other", "_other")
+            queue = self._adeq.partitioned(name) if parted else self._adeq.queue(name)
+            with self._one("queue", name):
+                groups = queue.dead_summary(COUNTED).groups
+                for one in groups[:GROUPS]:
+                    yield "adeq_dead_tasks", one.count, (name, one.kind or "", one.reason or "")
+                if len(groups) > GROUPS:
+                    yield "adeq_dead_tasks", sum(one.count for one in groups[GROUPS:]), (name, "_other", "_other")
 
     def _sessions(self) -> Iterator[Kept]:
         counts: Counter[str] = Counter()
-        with self._adeq.pipeline() as pipe:
+        with suppress(DamagedError), self._adeq.pipeline() as pipe:  # the value of each raises its own error
             asked = [
-                (realm, pipe.add(self._adeq.sessions(realm).part(tag).build("stats")))
-                for realm, _, tag in (name.partition("/") for name in self._names["session"])
+                (
+                    name,
+                    pipe.add(self._adeq.sessions(name.partition("/")[0]).part(name.partition("/")[2]).build("stats")),
+                )
+                for name in self._names["session"]
             ]
-        for realm, answer in asked:
-            with suppress(ScriptError):
-                counts[realm] += answer.value.sessions
+        for name, answer in asked:
+            with self._one("session", name):
+                counts[name.partition("/")[0]] += answer.value.sessions
         for realm, count in counts.items():
             yield "adeq_sessions", count, (realm,)
 
@@ -161,18 +173,16 @@ class AdeqCollector(Collector):
         for namespace, tag in tags.items():
             rates = self._adeq.rates(namespace)
             read = (rates.partitioned(int(tag.rpartition("-")[2])) if tag else rates).rules
-            try:
+            with self._one("rate", namespace):
                 rules = read()
-            except ScriptError:
-                continue
-            for mode in ("enforced", "shadow"):
-                yield "adeq_rate_rules", sum(one.shadow == (mode == "shadow") for one in rules), (namespace, mode)
+                for mode in ("enforced", "shadow"):
+                    yield "adeq_rate_rules", sum(one.shadow == (mode == "shadow") for one in rules), (namespace, mode)
 
     def _groups(self) -> Iterator[Kept]:
         """Of a group with partitions, numbers of events are added up, and of anything else the highest counts."""
         lengths: Counter[str] = Counter()
         found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        for stream in event_streams(self._adeq):
+        for stream in event_streams(self._adeq, refused=self._leave_out):
             name = stream.name.partition("/")[0]
             lengths[name] += stream.length
             for one in stream.groups:
@@ -202,19 +212,44 @@ class AdeqCollector(Collector):
     def _lengths(self) -> Counter[str]:
         """The events of queues, whether groups read them or not."""
         found: Counter[str] = Counter()
-        with suppress(ResponseError):  # a user without the right to XLEN
-            for name in self._names["queue"]:
+        for name in self._names["queue"]:
+            try:
                 found[f"queue:{name.partition('/')[0]}"] += self._adeq.client.xlen(f"{self._queue(name).base}:events")
+            except NoPermissionError:  # a user without the right to XLEN
+                break
+            except ResponseError:  # this key is of another type
+                self._leave_out(f"queue:{name}")
         return found
 
     def _marks(self) -> Iterator[Kept]:
-        try:
+        marks: list[Mark] = []
+        with suppress(ClockError), self._one("config", "_marks"):  # this client may have the clock of a test
             marks = self._adeq.marks()[-MARKS:]
-        except ClockError:  # this client has the clock of a test
-            return
         newest = {one.text: one.at for one in marks}  # of equal texts, the last
         for text, at in newest.items():
             yield "adeq_mark_timestamp_seconds", at, (text,)
+
+    def _readable(self, noun: str, read: Mapping[str, Callable[[], V]]) -> dict[str, V]:
+        """What can be read of a noun, by name."""
+        found: dict[str, V] = {}
+        for name, value in read.items():
+            with self._one(noun, name):
+                found[name] = value()
+        return found
+
+    @contextmanager
+    def _one(self, noun: str, name: str) -> Iterator[None]:
+        """Read one of a noun. If it cannot be read alone, it is left out and counted, and hides no other."""
+        try:
+            yield
+        except AdeqError as error:
+            if not spoils_one(error):
+                raise
+            self._leave_out(f"{noun}:{name}")
+
+    def _leave_out(self, stream: str) -> None:
+        """Note a name that cannot be read. Its partitions are one."""
+        self._refused.add(stream.partition("/")[0])
 
     def _queue(self, name: str) -> Queue:
         """A queue, or a partition of one."""
@@ -238,17 +273,6 @@ def _permitted(found: Iterator[Kept]) -> list[Kept]:
         if error.retryable:
             raise
         return []
-
-
-def _readable(noun: str, refused: set[str], read: Mapping[str, Callable[[], V]]) -> dict[str, V]:
-    """What can be read of a noun, by name. The others are added to refused."""
-    found: dict[str, V] = {}
-    for name, value in read.items():
-        try:
-            found[name] = value()
-        except ScriptError:
-            refused.add(f"{noun}:{name}")
-    return found
 
 
 def _value(answer: Any) -> Any:

@@ -16,6 +16,8 @@ COUNTED: Final = 1_000
 """Dead tasks of a queue that are counted by kind and reason, the newest."""
 READERS: Final = 500
 """Groups of events with series of their own, those in trouble first."""
+UNREADABLE: Final = 20
+"""Names of what cannot be read with a series of their own, the first ones."""
 MARKS: Final = 10
 """Deployment marks that are exported, the newest."""
 
@@ -77,10 +79,23 @@ BOARD: Final = (
                         "adeq_unreadable",
                         "gauge",
                         (),
-                        "Queues, lock domains and change domains that are left out, because a script refuses to read "
-                        "them: they may need a newer pyadeq.",
+                        "Queues, lock domains and so on that are left out: they may need a newer pyadeq, or have "
+                        "damaged data.",
                     ),
                 ),
+            ),
+            Panel(
+                "Names of what cannot be read",
+                "short",
+                (
+                    Metric(
+                        "adeq_unreadable_info",
+                        "gauge",
+                        ("noun", "name"),
+                        f"What is left out, by name: the first {UNREADABLE}.",
+                    ),
+                ),
+                as_list=True,
             ),
             Panel(
                 "Memory of the servers",
@@ -352,7 +367,9 @@ LABELS: Final = {
     "`_other`: the rest",
     "mark": "the text of `adeq mark`",
     "mode": "`enforced` or `shadow`",
+    "name": "of what cannot be read: the name of a queue, a domain, a realm or a namespace",
     "namespace": "a namespace of rate limits",
+    "noun": "queue, lock, change, session, rate or config",
     "queue": "a queue. Its partitions are added up",
     "realm": "a realm of sessions. Its partitions are added up",
     "reason": "the reason of a failure",

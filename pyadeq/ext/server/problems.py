@@ -24,6 +24,7 @@ from pyadeq.errors import (
     ConfigError,
     ConfigFull,
     ConflictError,
+    DamagedError,
     DurabilityError,
     LayoutError,
     PartitionsChanged,
@@ -58,6 +59,7 @@ STATUSES: Final[dict[type[AdeqError], int]] = {
     ConfigError: 400,
     ScriptError: 400,
     DurabilityError: 503,
+    DamagedError: 409,
     TransportError: 503,
 }
 """Of errors, the more special ones first. All others are 409: the call contradicts what is stored."""

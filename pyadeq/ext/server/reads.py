@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from redis.exceptions import RedisError
 
 from pyadeq.asyncio import Adeq
-from pyadeq.errors import TransportError
+from pyadeq.errors import DamagedError, TransportError
 
 BLOCK: Final = 10.0
 """Seconds of one blocking wait, at most."""
@@ -19,10 +19,16 @@ _turns: WeakKeyDictionary[Adeq, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def ask(adeq: Adeq, command: str, *arguments: Any, **options: Any) -> Any:
-    """Call a method of the redis-py client, when it is our turn. TransportError if the server does not answer."""
+    """Call a method of the redis-py client, when it is our turn. TransportError if the server does not answer.
+
+    DamagedError if a key has another type than pyadeq gives it.
+    """
     async with _turns.setdefault(adeq, asyncio.Semaphore(MOST)):
         try:
             return await getattr(adeq.client, command)(*arguments, **options)
         except RedisError as error:
+            if str(error).startswith("WRONGTYPE"):
+                what = f"{command}: a key has a type that pyadeq never gives it, so another program wrote it ({error})"
+                raise DamagedError(what, retryable=False, may_have_applied=False) from error
             what = f"{command}: {type(error).__name__}: the server did not answer"
             raise TransportError(what, retryable=True, may_have_applied=False) from error

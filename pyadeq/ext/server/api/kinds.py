@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Adeq
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, DamagedError
 from pyadeq.ext.server.api.names import LOOK
 from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
 from pyadeq.ext.server.gate import OWN, Access, Gate, missing
@@ -64,7 +64,10 @@ async def all_kinds(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)
     for queue in sorted(queues):
         if len(items) > limit:
             break
-        items += await kinds_of(gate.adeq, queue)
+        try:
+            items += await kinds_of(gate.adeq, queue)
+        except DamagedError:  # of one queue, which hides no other
+            complete = False
     return Kinds(items=items[:limit], complete=complete and len(items) <= limit)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
+from pyadeq.errors import DamagedError
 from pyadeq.ext.server.api.operations import Operation, by_hand
 from pyadeq.ext.server.gate import OWN, Gate
 
+log = logging.getLogger("pyadeq.server")
 MOST: Final = 100
 """Queues of one request. Each costs one read of the queue, or of each of its partitions."""
 
@@ -49,7 +52,8 @@ async def load(
 ) -> Load:
     """Return how much waits and runs in the named queues, for autoscalers.
 
-    The right `queue.observe` is required for each. A queue that does not exist, or that you may not see, is left out.
+    The right `queue.observe` is required for each. A queue that does not exist, that you may not see, or
+    whose data is damaged is left out.
     """
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
@@ -59,10 +63,14 @@ async def load(
 
 
 async def _load_of(gate: Gate, name: str) -> QueueLoad | None:
-    queue = await gate.find("queue", name, False)
-    if queue is None:
+    try:
+        queue = await gate.find("queue", name, False)
+        if queue is None:
+            return None
+        now = await queue.overview()
+    except DamagedError as error:
+        log.error("queue %s is left out: %s", name, error)
         return None
-    now = await queue.overview()
     return QueueLoad(
         queue=name,
         queued=now.ready,
