@@ -60,7 +60,7 @@ FIELDS: Final[dict[What, tuple[str, ...]]] = {
 _CONDITIONS: Final = {"tag": "tags"}
 """The conditions of a filter that have another name than their field."""
 _HIDEABLE: Final = {name for names in FIELDS.values() for name in names}
-_STORED: Final = {"payload": "data", "result": "result_data"}
+_STORED: Final = {"payload": "data", "result": "result_data", "headers": "headers_data"}
 
 
 def may_show(tier: Tier, what: What) -> bool:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from pyadeq import Change
+from pyadeq.models.base import flaw_of
 
 SHORT = 76  # characters of JSON that need no lines of their own
 CONTENT = ("type", "version", "description", "parameters", "resources", "rollback_strategy", "timeout", "priority")
@@ -99,7 +100,7 @@ def _as_json(text: str) -> str:
         return text
     try:
         value = json.loads(text, object_pairs_hook=_pairs, parse_float=_number, parse_constant=_number)
-        return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+        return text if flaw_of(value) else json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
     except (ValueError, RecursionError):
         return text
 

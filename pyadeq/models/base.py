@@ -7,11 +7,14 @@ server's clock.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, FieldSerializationInfo, ValidationError, computed_field, field_serializer
 from pydantic_core import to_jsonable_python
 
 from pyadeq.errors import BadArgument
@@ -24,8 +27,10 @@ Moment: TypeAlias = float | datetime
 
 LAST_SECOND = 253_402_300_799.0
 """The end of the year 9999, after which ISO 8601 as programs read it has no times."""
-MOST_LEVELS = 200
-"""How deep a value is searched for what JSON cannot hold."""
+MOST_LEVELS: Final = 200
+"""Levels of a value that is given as JSON. Many programs refuse deeper ones."""
+NO_TEXT: Final = "it is not UTF-8"
+TOO_DEEP: Final = f"it is nested deeper than {MOST_LEVELS} levels"
 
 
 def to_ms(field: str, seconds: Seconds) -> int:
@@ -180,3 +185,98 @@ def read_json(data: bytes | None) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):  # what is nested too deep is not looked into
         return data.decode(errors="replace")
+
+
+@lru_cache(maxsize=8)  # a model asks several times for the same value
+def flaw(data: bytes | None) -> str:
+    """Why not each program could read stored bytes as JSON or as a text. Empty if each can."""
+    if not data:
+        return ""
+    try:
+        value = json.loads(data)
+    except RecursionError:
+        return TOO_DEEP
+    except ValueError:
+        return "" if is_text(data) else NO_TEXT
+    return flaw_of(value)
+
+
+def flaw_of(value: Any) -> str:
+    """The same of a value that was read as JSON."""
+    level = [value]
+    for depth in range(MOST_LEVELS + 1):
+        parts: list[Any] = []
+        for one in level:
+            if depth == MOST_LEVELS and isinstance(one, dict | list | tuple):
+                return TOO_DEEP
+            if isinstance(one, str):
+                if not one.isascii() and not _is_utf8(one):
+                    return "it has half of a surrogate pair"
+            elif isinstance(one, float):
+                if not isfinite(one):
+                    return f"it has the number {one}, which JSON does not have"
+            elif isinstance(one, dict):
+                parts += one
+                parts += one.values()
+            elif isinstance(one, list | tuple):
+                parts += one
+        if not parts:
+            return ""
+        level = parts
+    return ""
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def shown_json(data: bytes | None) -> Any:
+    """What readers of JSON get of stored bytes: as `read_json`, and None if not each of them could read it."""
+    return None if flaw(data) not in ("", NO_TEXT) else read_json(data)
+
+
+def given(name: str, data: bytes | None) -> dict[str, Any]:
+    """Fields of a model: the value of this name for readers of JSON; else its bytes, and why."""
+    why = flaw(data)
+    return {name: shown_json(data), f"{name}_base64": in_base64(data) if why else None, "unreadable": why}
+
+
+def in_base64(data: bytes | None) -> str:
+    """Bytes as text."""
+    return b64encode(data or b"").decode()
+
+
+def base64_field(at: str) -> Any:
+    """A field of a `Storing` model: the bytes of another field, if JSON cannot hold its value for each reader."""
+
+    def encoded(self: Any) -> str | None:
+        data = getattr(self, at)
+        return in_base64(data) if flaw(data) else None
+
+    return computed_field(repr=False, return_type=str | None)(property(encoded))
+
+
+class Storing(Model):
+    """A base of models with values that any program may have stored. Their methods give them as they are.
+
+    In JSON, a value that not each reader could read is null. Then `<name>_base64` has its bytes, and `unreadable` says
+    why. So what one record holds never breaks an answer with others in it.
+    """
+
+    STORED: ClassVar[Mapping[str, str]] = {}
+    """The fields with such values, and those that have their bytes."""
+
+    @field_serializer("payload", "result", "headers", "parameters", when_used="json", check_fields=False)
+    def _shown(self, value: Any, info: FieldSerializationInfo) -> Any:
+        at = self.STORED.get(info.field_name)
+        return value if at is None else shown_json(getattr(self, at))
+
+    @field_serializer("unreadable", when_used="json", check_fields=False)
+    def _why(self, value: dict[str, str]) -> dict[str, str]:
+        found = {name: why for name, at in self.STORED.items() if (why := flaw(getattr(self, at)))}
+        return value | found if found else value

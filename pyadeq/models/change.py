@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from pydantic import Field, computed_field
+from pydantic import Field, computed_field, field_serializer
 
-from pyadeq.models.base import Given, Model, read_json
+from pyadeq.models.base import Given, Model, Storing, base64_field, in_base64, is_text, read_json
 
 ChangeState = Literal[
     "draft", "submitted", "reviewing", "approved", "applying", "completed", "failed", "rejected", "cancelled"
@@ -29,7 +29,7 @@ class ChangeRef(NamedTuple):
     digest: str
 
 
-class ChangeContent(Model):
+class ChangeContent(Storing):
     """What a revision would do. ChangeVotes and runs name it by its number and its digest.
 
     resources: `<type>:<id>`, in byte order.
@@ -38,7 +38,10 @@ class ChangeContent(Model):
     digest: SHA-1 over the netstrings of the content, as the server has computed it.
     sha256: SHA-256 over the same bytes, computed here. For signatures.
     intact: whether the content has this digest. False: it was damaged, or changed in another way than by the scripts.
+    unreadable: in JSON, why not each program could read the parameters. Then `parameters_base64` has their bytes.
     """
+
+    STORED = {"parameters": "data"}  # noqa: RUF012
 
     type: str
     version: str = ""
@@ -51,12 +54,15 @@ class ChangeContent(Model):
     digest: str
     sha256: str
     intact: bool
+    unreadable: dict[str, str] = Field({})
 
     @computed_field(repr=False)  # type: ignore[prop-decorator]
     @property
     def parameters(self) -> Any:
         """The parameters as JSON; None if there are none, the text if they are not JSON."""
         return read_json(self.data)
+
+    parameters_base64 = base64_field("data")
 
 
 class ChangeRisk(Model):
@@ -214,6 +220,16 @@ class Change(ChangeContent):
     run: ChangeExecution | None = None
     requests: tuple[ChangeRequest, ...] | None = Field(None, repr=False)
     log: tuple[ChangeLogEntry, ...] | None = Field(None, repr=False)
+
+    @field_serializer("preview", when_used="json")
+    def _as_text(self, value: bytes | None) -> str | None:
+        return None if value is None else value.decode(errors="replace")
+
+    @computed_field(repr=False)  # type: ignore[prop-decorator]
+    @property
+    def preview_base64(self) -> str | None:
+        """The bytes of the preview, if they are not UTF-8."""
+        return None if self.preview is None or is_text(self.preview) else in_base64(self.preview)
 
 
 class ChangeSummary(Model):

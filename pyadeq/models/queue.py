@@ -11,7 +11,18 @@ from typing import Any, Final, Literal, TypedDict, cast
 from pydantic import Field, computed_field
 
 from pyadeq.errors import PayloadError
-from pyadeq.models.base import Given, Model, Moment, Seconds, read_json
+from pyadeq.models.base import (
+    NO_TEXT,
+    Given,
+    Model,
+    Moment,
+    Seconds,
+    Storing,
+    base64_field,
+    flaw,
+    in_base64,
+    read_json,
+)
 
 State = Literal["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
 Mode = Literal["running", "paused", "draining"]
@@ -248,6 +259,22 @@ class Lease:
         return None if value is None else value.decode()
 
 
+def shown_payload(lease: Lease) -> dict[str, Any]:
+    """The payload as it is given to programs in other languages.
+
+    `payload`: as JSON. `payload_base64`: its bytes, if it is no JSON, or none that each program could read.
+    `unreadable`: why it is not given as JSON, although it is; or why the codec refuses it.
+    """
+    try:
+        if why := flaw(lease.data):
+            return {"payload_base64": in_base64(lease.data), **({} if why == NO_TEXT else {"unreadable": why})}
+        return {"payload": lease.payload}
+    except PayloadError as error:
+        return {"unreadable": str(error)}
+    except ValueError:  # a text
+        return {"payload_base64": in_base64(lease.data)}
+
+
 class Failed(Model):
     """The answer to a fail: `retried` with the due time of the retry, `dead`, `cancelled` or `lease_lost`."""
 
@@ -364,7 +391,7 @@ class Settled:
     unanswered: frozenset[str] = frozenset()
 
 
-class TaskView(Model):
+class TaskView(Storing):
     """A task as it is now. In lists, payload, result, error and headers are left out (None).
 
     after, after_any, after_when, gather: what the task waits or waited for, as in `Task`; None if not given.
@@ -373,8 +400,11 @@ class TaskView(Model):
     tier: what may be shown of it, see `pyadeq.tiers`.
     progress_at: when a run last reported progress or a log line.
     schedule, nominal: the schedule that enqueued it, and the time of the schedule.
-    unreadable: which of payload, result and error the codec does not accept, and why. They are None then.
+    unreadable: which of payload, result and error the codec does not accept, and why. They are None then. In JSON also
+    which of payload, result and headers not each program could read: then `payload_base64` and so on have the bytes.
     """
+
+    STORED = {"payload": "data", "result": "result_data", "headers": "headers_data"}  # noqa: RUF012
 
     id: str
     state: State
@@ -425,7 +455,7 @@ class TaskView(Model):
     error: str | None = Field(None, repr=False)
     data: bytes | None = Field(None, repr=False, exclude=True)
     result_data: bytes | None = Field(None, repr=False, exclude=True)
-    headers: Any = Field(None, repr=False)
+    headers_data: bytes | None = Field(None, repr=False, exclude=True)
     unreadable: dict[str, str] = Field({})  # a factory would cost 20 µs for each task that is read
 
     @computed_field(repr=False)  # type: ignore[prop-decorator]
@@ -439,6 +469,16 @@ class TaskView(Model):
     def result(self) -> Any:
         """The result as JSON; None if there is none, the text if it is not JSON."""
         return read_json(self.result_data)
+
+    @computed_field(repr=False)  # type: ignore[prop-decorator]
+    @property
+    def headers(self) -> Any:
+        """The headers; None if there are none, the text if they are not JSON."""
+        return read_json(self.headers_data)
+
+    payload_base64 = base64_field("data")
+    result_base64 = base64_field("result_data")
+    headers_base64 = base64_field("headers_data")
 
 
 class Page(Model):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import Field, computed_field
+from pydantic import Field, computed_field, field_serializer
 
-from pyadeq.models.base import Model, Moment, Seconds, read_json
+from pyadeq.models.base import Model, Moment, Seconds, Storing, base64_field, flaw_of, read_json
 
 Overlap = Literal["skip", "buffer_one", "buffer_all", "cancel_other", "allow"]
 PutStatus = Literal["created", "changed", "unchanged", "stale", "not_found"]
@@ -57,7 +57,7 @@ class At:
 Timing = Cron | Every | At
 
 
-class Schedule(Model):
+class Schedule(Storing):
     """A schedule as it is now.
 
     timing: None if this release does not know its form.
@@ -70,8 +70,10 @@ class Schedule(Model):
     last, last_id: the time that fired last, and its task.
     open: its tasks that had not ended when it fired last.
     unreadable: why the codec does not accept the payload, which is None then. The schedule fires all the same, with the
-    stored payload.
+    stored payload. In JSON also why not each program could read the payload: then `payload_base64` has its bytes.
     """
+
+    STORED = {"payload": "data"}  # noqa: RUF012
 
     name: str
     timing: Timing | None
@@ -99,6 +101,12 @@ class Schedule(Model):
     def payload(self) -> Any:
         """The payload as JSON; None if it is left out, the text if it is not JSON."""
         return read_json(self.data)
+
+    payload_base64 = base64_field("data")
+
+    @field_serializer("envelope", when_used="json")
+    def _readable(self, value: dict[str, Any]) -> dict[str, Any]:
+        return {name: one for name, one in value.items() if not flaw_of([name, one])}
 
     @property
     def state(self) -> Literal["active", "paused", "ended"]:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, computed_field
 
-from pyadeq.models.base import Model, read_json
+from pyadeq.models.base import Model, Storing, base64_field, read_json
 from pyadeq.models.queue import Renewal, State, TaskView
 
 ProgressStatus = Literal["noted", "cancelling", "lease_lost"]
@@ -66,15 +66,18 @@ class WorkerInfo(Model):
         return max(capacity - self.busy, 0) if self.mode == "run" else 0
 
 
-class Outcome(Model):
+class Outcome(Storing):
     """How a task ended, if it has.
 
     status: `waiting`; `completed`; `result_dropped`: completed, but the server's memory was full; `dead`, with a reason
     and the error; `cancelled`; `removed` before it ran; `not_found`.
     state: of a waiting task.
     told: whether the task was enqueued with `reply`, so that waiting clients are notified of its end.
-    unreadable: which of result and error the codec does not accept, and why. They are None then.
+    unreadable: which of result and error the codec does not accept, and why. They are None then. In JSON also why not
+    each program could read the result: then `result_base64` has its bytes.
     """
+
+    STORED = {"result": "data"}  # noqa: RUF012
 
     status: Literal["waiting", "completed", "result_dropped", "dead", "cancelled", "removed", "not_found"]
     state: State | None = None
@@ -89,6 +92,8 @@ class Outcome(Model):
     def result(self) -> Any:
         """The result as JSON; None if there is none, the text if it is not JSON."""
         return read_json(self.data)
+
+    result_base64 = base64_field("data")
 
 
 class LogLine(Model):

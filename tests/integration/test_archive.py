@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import cycle, islice
@@ -293,14 +294,15 @@ def test_bytes_that_are_no_text_are_exact(client: Adeq, jobs: Queue, tmp_path: P
     assert (task["payload_base64"], task["result_base64"]) == ("/wA=", "/g==")
 
 
-def test_a_payload_that_is_nested_deep_is_text(client: Adeq, jobs: Queue, tmp_path: Path) -> None:
+def test_a_payload_that_is_nested_deep_is_archived_as_its_bytes(client: Adeq, jobs: Queue, tmp_path: Path) -> None:
     deep = b"[" * 500 + b"]" * 500
     jobs.enqueue(deep, id="a")
     jobs.ack(jobs.claim()[0], b"[" * 50 + b"]" * 50)
     archive = Archive(str(tmp_path))
     assert archive.write(client)[0].tasks == 1
     (task,) = [one.task for one in archive.read() if one.task]
-    assert task["payload"] == deep.decode()
+    assert (task["payload"], b64decode(task["payload_base64"])) == (None, deep)
+    assert task["unreadable"] == {"payload": "it is nested deeper than 200 levels"}
     assert json.dumps(task["result"]) == "[" * 50 + "]" * 50
 
 

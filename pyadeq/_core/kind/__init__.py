@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pyadeq.models.base import shown_json
+
 LARGEST = 16_384
 """Bytes of the stored JSON. Of a larger one, only the description is stored."""
 LONGEST = 1000
@@ -27,10 +29,7 @@ def stored(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def read(id: str, kind: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a stored kind says, without anything that is not of the right type."""
-    try:
-        said = json.loads(kind["schema"])
-    except (ValueError, RecursionError):
-        said = None
+    said = shown_json(kind["schema"])
     said = said if isinstance(said, dict) else {}
     description, arguments, result = said.get("description"), said.get("arguments"), said.get("result")
     return {

@@ -9,7 +9,6 @@ from pyadeq._core.kernel.call import Answer, Reply
 from pyadeq._core.kernel.nouncalls import in_seconds, record
 from pyadeq._core.queue.history import Snapshot
 from pyadeq.errors import UnknownTask
-from pyadeq.models.base import read_json
 from pyadeq.models.queue import (
     Backoff,
     Claimed,
@@ -349,7 +348,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         error=text("error"),
         data=data,
         result_data=result,
-        headers=read_json(record.get("headers")),
+        headers_data=record.get("headers"),
     )
 
 

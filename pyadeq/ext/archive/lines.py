@@ -7,8 +7,6 @@ import hashlib
 import json
 import re
 import zlib
-from base64 import b64encode
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Self
 
@@ -23,8 +21,6 @@ Key = tuple[int, int, int, str]
 PATH: Final = re.compile(
     r"noun=(\w+)/name=([^/~]+)(?:~([^/]+))?/day=(\d{4}-\d\d-\d\d)/(\d+-\d+)_(\d+-\d+)_([0-9a-f]{32})\.jsonl\.gz"
 )
-DEEPEST: Final = 100
-"""Levels of a payload or result; what is nested deeper is archived as its text."""
 ENDED: Final = {
     "queue": ("completed", "cancelled", "dead"),
     "change": ("completed", "failed", "rejected", "cancelled"),
@@ -162,45 +158,13 @@ def task_record(task: TaskView, sealed: bool) -> dict[str, Any]:
     task = tiers.shown(task)
     if sealed:
         task = task.model_copy(update={"data": None, "result_data": None, "error": None})
-    return _record(task, {"payload": task.data, "result": task.result_data, "headers": None})
+    return _record(task)
 
 
 def change_record(change: Change) -> dict[str, Any]:
     """Return what an archive keeps of a change: all of it, because changes have no data tier."""
-    return _record(change, {"parameters": change.data, "preview": change.preview})
+    return _record(change)
 
 
-def _record(model: TaskView | Change, content: dict[str, bytes | None]) -> dict[str, Any]:
-    """Return the fields of a model. content: those that may be anything, with their bytes."""
-    found = model.model_dump(mode="json", exclude_none=True, exclude=set(content))
-    for name, data in content.items():
-        value = getattr(model, name)
-        if value is not None and not isinstance(value, bytes) and not _is_deep(value):
-            found[name] = value
-        elif data:
-            found[name] = data.decode(errors="replace")
-        if data and not _is_text(data):
-            found[f"{name}_base64"] = b64encode(data).decode()
-    return found
-
-
-def _is_deep(value: Any) -> bool:
-    """Whether a value is nested so deep that not each program can read it as JSON."""
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [part for one in level if isinstance(one, dict | list) for part in _parts(one)]
-        if not level:
-            return False
-    return True
-
-
-def _parts(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _record(model: TaskView | Change) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from typing import Annotated, Any
 
@@ -12,11 +11,23 @@ from pyadeq import Adeq, Config, ConfigValue, ConfigVersion, Flag
 from pyadeq.errors import AdeqError, BadArgument, ConfigConflict
 from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_who import Actor, actor_of
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
+from pyadeq.ext.cli.common import (
+    DEFAULT_URL,
+    Format,
+    Output,
+    Url,
+    as_json,
+    connected,
+    iso,
+    print_json,
+    print_lines,
+    safe,
+)
 from pyadeq.ext.cli.complete import names_of
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
+from pyadeq.models.base import flaw, given
 
 PREFIX = "flag:"
 TRIES = 5
@@ -70,7 +81,7 @@ def show(name: Name, namespace: Namespace = "flags", url: Url = DEFAULT_URL, out
         print_json({"namespace": namespace, **_plain(found)}, output)
         return
     print_fields([(word, text) for word, text in _row(name, found).items() if text and word != "variants"])
-    print(safe(json.dumps(found.json(), indent=2, ensure_ascii=False)))
+    print(safe(found.value.decode(errors="replace") if flaw(found.value) else as_json(found.json(), 2)))
 
 
 @app.command("set")
@@ -219,8 +230,8 @@ def _plain(value: ConfigValue) -> dict[str, Any]:
 
 
 def _of_version(one: ConfigValue | ConfigVersion) -> dict[str, Any]:
-    value = None if one.value is None else json.loads(one.value)
-    return {"version": one.version, "value": value, "at": iso(one.at), "actor": one.actor, "reason": one.reason}
+    value = {name: of for name, of in given("value", one.value).items() if of or name == "value"}
+    return {"version": one.version, **value, "at": iso(one.at), "actor": one.actor, "reason": one.reason}
 
 
 def _row(name: str, one: ConfigValue | ConfigVersion) -> dict[str, str]:

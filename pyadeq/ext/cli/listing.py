@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ from pyadeq.ext.cli.arguments import StateName
 from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
 from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.models.base import Storing, flaw
 from pyadeq.models.queue import INDEXED, State, TaskFilter, given_conditions
 from pyadeq.tiers import shown
 
@@ -26,7 +26,8 @@ RIGHT = ("priority", "runs")
 SPARE = ("priority", "tags", "created", "user", "runs", "kind")
 TIMES = ("due", "deadline", "created", "started", "ended", "expires_at", "progress_at")
 TEXTS = ("payload", "headers", "result")
-LEFT_OUT = {*TEXTS, "error"}  # of summaries
+BYTES = {f"{name}_base64" for name in TEXTS}
+LEFT_OUT = {*TEXTS, *BYTES, "error"}  # of summaries
 ORDER: tuple[State, ...] = ("running", "stalled", "ready", "delayed", "blocked", "dead", "completed", "cancelled")
 COLUMNS = ("id", "state", "priority", "kind", "user", "tags", "runs", "created", "more")
 
@@ -71,7 +72,7 @@ def whole(task: TaskView) -> dict[str, Any]:
     """A task as JSON has it, with a link to its trace if ADEQ_TRACE_URL says how it looks."""
     link = trace_url(task)
     return ({} if link is None else {"trace_url": link}) | _with_iso(
-        {**task.model_dump(exclude={*TEXTS}), **{name: shown_value(task, name) for name in TEXTS}}
+        {name: value for name, value in task.model_dump(mode="json").items() if value is not None or name not in BYTES}
     )
 
 
@@ -91,8 +92,7 @@ def print_task(console: Console, task: TaskView) -> None:
     if link := trace_url(task):
         rows.append(("trace_url", safe(link)))
     print_fields(rows)
-    texts = {name: shown_value(task, name) for name in TEXTS}
-    long = {name: as_json(value, 2) for name, value in texts.items() if value is not None}
+    long = {name: text for name in TEXTS if (text := shown_text(task, name)) is not None}
     if task.error:
         long["error"] = task.error
     for name, text in long.items():
@@ -134,14 +134,10 @@ def time_of(seconds: float | None) -> str:
     return "" if seconds is None else iso(seconds)
 
 
-def shown_value(task: TaskView, name: str) -> Any:
-    """A long text as JSON; its characters where that is nested deeper than Python goes."""
-    try:
-        value = getattr(task, name)
-        json.dumps([[[[value]]]], indent=2)  # deeper than it will be printed
-    except RecursionError:
-        return ((task.data if name == "payload" else task.result_data) or b"").decode(errors="replace")
-    return value
+def shown_text(found: Storing, name: str) -> str | None:
+    """A stored value for people, as JSON; as it is stored, if not each program could read it. None: there is none."""
+    data, value = getattr(found, found.STORED[name]), getattr(found, name)
+    return data.decode(errors="replace") if flaw(data) else None if value is None else as_json(value, 2)
 
 
 def _with_iso(fields: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import chain, islice
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -17,7 +17,6 @@ from pyadeq.ext.cli.common import (
     Format,
     Output,
     Url,
-    as_json,
     connected,
     iso,
     print_json,
@@ -25,7 +24,7 @@ from pyadeq.ext.cli.common import (
     safe,
     stdout,
 )
-from pyadeq.ext.cli.listing import shown_value
+from pyadeq.ext.cli.listing import shown_text
 from pyadeq.ext.cli.lock_listing import ahead, span
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.schedule_listing import (
@@ -102,10 +101,12 @@ def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
         schedule, now = read_one(adeq, there, name)
         times = _upcoming(there, schedule)
         schedule = shown_schedule(schedule, there.settings().tier)
-    payload = shown_value(cast(Any, schedule), "payload")
+    payload = shown_text(schedule, "payload")
     if output != Format.table:
         upcoming = [{"at": at, "at_iso": iso(at)} for at in times]
-        print_json({"queue": queue, **as_dict(schedule), "payload": payload, "upcoming": upcoming}, output)
+        stored = schedule.model_dump(mode="json", include={"payload", "payload_base64"})
+        data = {name: value for name, value in stored.items() if value is not None or name == "payload"}
+        print_json({"queue": queue, **as_dict(schedule), **data, "upcoming": upcoming}, output)
         return
     console = stdout()
     print_fields([(field, safe(text)) for field, text in _fields(schedule, now)])
@@ -115,7 +116,7 @@ def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL,
             console.print(Text(local_and_ahead(at, now)))
     if payload is not None:
         console.print(Text("\npayload", style="bold"))
-        console.print(Text(safe(as_json(payload, 2))), soft_wrap=True)
+        console.print(Text(safe(payload)), soft_wrap=True)
 
 
 def _upcoming(queue: AnyQueue, schedule: Schedule) -> list[float]:

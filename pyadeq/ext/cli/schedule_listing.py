@@ -23,7 +23,7 @@ from pyadeq.models.base import Moment
 
 PAGE = 100
 TIMES = ("next", "last", "created", "changed")
-LEFT_OUT = {"timing", "payload"}
+LEFT_OUT = {"timing", "payload", "payload_base64"}
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule.", autocompletion=schedule_names)]
 Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The schedules.", autocompletion=schedule_names)]
@@ -66,7 +66,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 def as_dict(schedule: Schedule, *, headers: bool = True) -> dict[str, Any]:
     """A schedule as JSON has it, but for its payload. headers: with those of its tasks."""
-    fields = schedule.model_dump(exclude=LEFT_OUT)
+    fields = schedule.model_dump(mode="json", exclude=LEFT_OUT)
     if not headers:
         fields["envelope"].pop("headers", None)
     times = {f"{name}_iso": iso(fields[name]) for name in TIMES if fields[name] is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
 from time import monotonic
@@ -11,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Lease
-from pyadeq.errors import AdeqError, ConfigError, PayloadError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli import tickets
 from pyadeq.ext.cli.arguments import MOST_CONTENT, STDIN, QueueName, content_of_file, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, connected, iso, print_json
@@ -19,6 +18,7 @@ from pyadeq.ext.cli.ending import ended_in_order
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
 from pyadeq.ext.cli.tickets import TicketFile
 from pyadeq.ids import default_worker_name
+from pyadeq.models.queue import shown_payload
 
 FIELDS = ("queue", "id", "token")
 ABOUT = ("kind", "user", "parent", "timeout")
@@ -83,12 +83,7 @@ def _ticket(queue: str, lease: Lease) -> dict[str, Any]:
         **about,
         **({"tags": list(lease.tags)} if lease.tags else {}),
     }
-    try:
-        return {**made, "payload": lease.payload}
-    except PayloadError as error:
-        return {**made, "unreadable": str(error)}
-    except ValueError:
-        return {**made, "payload_base64": base64.b64encode(lease.data).decode()}
+    return made | shown_payload(lease)
 
 
 def ack(

@@ -14,6 +14,7 @@ from pyadeq.ext.cli.change_who import actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, safe
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.reveal import Actor, Reveal
+from pyadeq.models.base import flaw
 from pyadeq.tiers import may_show
 
 TOLD = {
@@ -44,13 +45,13 @@ def result(
         if outcome.status in ("completed", "dead"):
             _check_tier(there, id, reveal, actor)
     if output != Format.table:
-        print_json({"queue": queue, "id": id, **outcome.model_dump()}, output)
+        print_json({"queue": queue, "id": id, **outcome.model_dump(mode="json")}, output)
     elif "result" in outcome.unreadable:
         pass
     elif outcome.status == "completed" and raw:
         sys.stdout.buffer.write(outcome.data or b"")
     elif outcome.status == "completed":
-        found = outcome.result
+        found = (outcome.data or b"").decode(errors="replace") if flaw(outcome.data) else outcome.result
         print(safe(found) if isinstance(found, str) else as_json(found))
     for what, why in outcome.unreadable.items():
         print(f"{what}: {why}; name the right codec with --codec", file=sys.stderr)

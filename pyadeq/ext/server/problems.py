@@ -6,6 +6,7 @@ whether the same request may succeed later; and `may_have_applied`, whether it m
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -157,9 +158,17 @@ def _code(error: AdeqError) -> str:
     return "".join(f"_{letter}" if letter.isupper() and at else letter for at, letter in enumerate(name)).upper()
 
 
+class ProblemResponse(JSONResponse):
+    """A problem. It may name a field that UTF-8 cannot hold."""
+
+    def render(self, content: Any) -> bytes:
+        """The body."""
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+
+
 def answer_of(refused: Refused) -> Response:
     """The answer to a request that is refused."""
-    return JSONResponse(
+    return ProblemResponse(
         refused.problem.model_dump(),
         status_code=refused.problem.status,
         headers=refused.headers,

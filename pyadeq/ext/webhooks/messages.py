@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pyadeq import Event, EventGap, Task, tiers
 from pyadeq.ext.webhooks.endpoints import Endpoint
-from pyadeq.models.base import iso
+from pyadeq.models.base import flaw, given, iso
 from pyadeq.models.queue import TaskView
 
 RETRIES: Final = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
@@ -104,14 +104,18 @@ def _about(task: TaskView, include: Sequence[str]) -> dict[str, Any]:
     stored = {"payload": task.data, "result": task.result_data}
     for name in include:
         if (data := stored[name]) is not None and len(data) <= LARGEST and _is_json(data):
-            found[name] = json.loads(data)
+            found |= {field: value for field, value in given(name, data).items() if value and field != "unreadable"}
+            if why := flaw(data):
+                found["unreadable"] = {**found.get("unreadable", {}), name: why}
     return found
 
 
 def _is_json(data: bytes) -> bool:
-    """Whether it is JSON that each receiver can read. What a codec has sealed is not."""
+    """Whether it is JSON. What a codec has sealed is not."""
     try:
-        json.dumps(json.loads(data), allow_nan=False)
-    except (ValueError, RecursionError):
+        json.loads(data)
+    except RecursionError:
+        return True
+    except ValueError:
         return False
     return True

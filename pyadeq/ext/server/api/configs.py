@@ -13,7 +13,7 @@ from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Access, missing
-from pyadeq.models.base import read_json
+from pyadeq.models.base import flaw_of, given
 
 PREFIX: Final = "flag:"
 
@@ -23,10 +23,15 @@ Reason = Annotated[str, Query(max_length=500, description="Why, for the history.
 
 
 class Value(BaseModel):
-    """The value of a name, with who has set it, when and why."""
+    """The value of a name, with who has set it, when and why.
+
+    value_base64: its bytes, if not each program could read it as JSON. unreadable: why; value is null then.
+    """
 
     name: str
     value: Any
+    value_base64: str | None = None
+    unreadable: str = ""
     version: int
     at: float
     actor: str
@@ -46,10 +51,12 @@ class History(BaseModel):
 
 
 class Version(BaseModel):
-    """A version of a name."""
+    """A version of a name. value_base64, unreadable: as in Value."""
 
     version: int
     value: Any
+    value_base64: str | None = None
+    unreadable: str = ""
     removed: bool
     at: float
     actor: str
@@ -77,9 +84,13 @@ class Context(BaseModel):
 
 
 class Choice(BaseModel):
-    """What a flag says: its variant and the value of that; why."""
+    """What a flag says: its variant and the value of that; why.
+
+    unreadable: why the value is null, if not each program could read it as JSON.
+    """
 
     value: Any
+    unreadable: str = ""
     variant: str | None
     reason: str
 
@@ -156,7 +167,11 @@ async def revert(access: Access, name: Name, back: Annotated[Back, Body()], if_m
     return Written(version=version)
 
 
-@by_hand(router, Operation("POST /flags/{namespace}/{name}:evaluate", needs="observe", name="flag_evaluate"))
+@by_hand(
+    router,
+    Operation("POST /flags/{namespace}/{name}:evaluate", needs="observe", name="flag_evaluate"),
+    response_model_exclude_unset=True,
+)
 async def evaluate(access: Access, name: Name, context: Annotated[Context | None, Body()] = None) -> Choice:
     """Decide a flag for somebody. A null variant: the caller's own default holds."""
     found = await access.found.get(f"{PREFIX}{name}")
@@ -165,13 +180,14 @@ async def evaluate(access: Access, name: Name, context: Annotated[Context | None
     flag, context = Flag(name, found.value), context or Context()
     chosen = flag.choose(context.attributes, context.targeting_key, int(time()))
     value = None if chosen.variant is None else flag.variants.get(chosen.variant)
-    return Choice(value=value, variant=chosen.variant, reason=chosen.reason)
+    note = {"unreadable": why} if (why := flaw_of(value)) else {}
+    return Choice(value=None if note else value, variant=chosen.variant, reason=chosen.reason, **note)
 
 
 def _value(found: ConfigValue) -> Value:
     return Value(
         name=found.name,
-        value=found.json(),
+        **given("value", found.value),
         version=found.version,
         at=found.at,
         actor=found.actor,
@@ -182,7 +198,7 @@ def _value(found: ConfigValue) -> Value:
 def _version(found: ConfigVersion) -> Version:
     return Version(
         version=found.version,
-        value=read_json(found.value),
+        **given("value", found.value),
         removed=found.value is None,
         at=found.at,
         actor=found.actor,

@@ -6,19 +6,20 @@ So the right `queue.work` is that of the program that does the work, not of peop
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Request
 from pydantic import BaseModel, Field
 
-from pyadeq.asyncio import Failure, Lease, LeaseLost, PartitionedQueue, PayloadError, Queue
+from pyadeq.asyncio import Failure, Lease, LeaseLost, PartitionedQueue, Queue
 from pyadeq.ext.server.api.claims import KEY, Asked, Claims, run_and_number
 from pyadeq.ext.server.api.operations import Operation, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Access, Gate
 from pyadeq.ext.server.problems import Refused
+from pyadeq.models.base import given
+from pyadeq.models.queue import shown_payload
 from pyadeq.models.worker import WorkerMode
 
 LONGEST_WAIT: Final = 60.0
@@ -51,8 +52,9 @@ class ClaimedTask(BaseModel):
 
     token: proves the lease; send it to end the task or to renew the lease before the deadline.
     fence: rises with each lease of the task. attempt, delivery: the numbers of this attempt and of this lease.
-    payload: as JSON; None if it is none. payload_base64: then these are its bytes.
-    unreadable: why the codec of the service refuses the payload; "" if it does not.
+    payload: as JSON. payload_base64: its bytes, if it is not JSON, or not JSON that each program could read. headers,
+    headers_base64: the same.
+    unreadable: why a value is in base64 although it is JSON, or why the codec of the service refuses the payload.
     """
 
     id: str
@@ -67,6 +69,7 @@ class ClaimedTask(BaseModel):
     parent: str | None = None
     timeout: float | None = None
     headers: Any = Field(default=None, repr=False)
+    headers_base64: str | None = Field(default=None, repr=False)
     payload: Any = Field(default=None, repr=False)
     payload_base64: str | None = Field(default=None, repr=False)
     unreadable: str = ""
@@ -269,20 +272,16 @@ async def _parts(queue: Queue | PartitionedQueue) -> Sequence[Queue]:
 
 
 def _task_of(lease: Lease) -> ClaimedTask:
-    payload, raw, why = None, None, ""
-    try:
-        payload = lease.payload
-    except PayloadError as error:
-        why = str(error)
-    except ValueError:
-        raw = base64.b64encode(lease.data).decode()
-    names = ("id", "token", "fence", "attempt", "delivery", "deadline", "kind", "user", "parent", "timeout", "headers")
+    headers, payload = given("headers", lease.record.get("headers", b"{}")), shown_payload(lease)
+    why = headers.pop("unreadable")
+    notes = (payload.pop("unreadable", ""), f"headers: {why}" if why else "")
+    names = ("id", "token", "fence", "attempt", "delivery", "deadline", "kind", "user", "parent", "timeout")
     return ClaimedTask(
         **{name: getattr(lease, name) for name in names},
         tags=list(lease.tags),
-        payload=payload,
-        payload_base64=raw,
-        unreadable=why,
+        **headers,
+        **payload,
+        unreadable="; ".join(filter(None, notes)),
     )
 
 

@@ -15,8 +15,9 @@ from pyadeq.ext.change_text import lines_of
 from pyadeq.ext.server.board.flag_words import rule_in_words
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import may, pages, render
-from pyadeq.ext.server.board.words import as_json
+from pyadeq.ext.server.board.words import as_json, editable
 from pyadeq.ext.server.gate import Access, Gate, access
+from pyadeq.models.base import flaw
 
 PREFIX: Final = "flag:"
 PAGE: Final = 200
@@ -108,7 +109,7 @@ async def value(request: Request, access: Observed, name: str) -> Response:
         found=found,
         is_text=found is None or _is_text(found.value),
         text=as_json("\n".join(lines_of(found.value))) if found else "",
-        edit=json.dumps(found.json(), ensure_ascii=False, indent=2) if found else "",
+        edit=editable(found.value) if found else "",
         flag=_flag(found) if found and name.startswith(PREFIX) else None,
         past=past,
         more=len(versions) > VERSIONS,
@@ -121,6 +122,8 @@ def _flag(value: ConfigValue) -> FlagRow:
         flag = Flag(name, value.value)
     except BadArgument as error:
         return FlagRow(name, value, problem=str(error))
+    if why := flaw(value.value):
+        return FlagRow(name, value, problem=why)
     return FlagRow(
         name,
         value,

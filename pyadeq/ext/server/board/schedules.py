@@ -14,7 +14,9 @@ from pyadeq.ext.schedule_words import cron_words, period_words
 from pyadeq.ext.server.api.queues import shown_schedule, shown_schedules
 from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.board.per_queue import Chosen, Page, of_queues
+from pyadeq.ext.server.board.words import editable
 from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.models.base import flaw, flaw_of
 from pyadeq.models.queue import Task
 from pyadeq.models.schedule import Overlap
 
@@ -69,7 +71,7 @@ async def schedule(
         overlaps=OVERLAPS,
         timing=_fields(shown),
         hidden=hidden,
-        payload="" if hidden else json.dumps(shown.payload, ensure_ascii=False, indent=2),
+        payload="" if hidden else editable(shown.data),
         task=_task(shown) if not hidden else "",
     )
 
@@ -118,6 +120,8 @@ def _fields(schedule: Schedule) -> dict[str, Any]:
 
 def _task(schedule: Schedule) -> str:
     """The task as JSON for the form; empty if it has options that the form would lose."""
-    if schedule.unreadable or not set(schedule.envelope) <= set(Task.model_fields):
+    if schedule.unreadable or flaw(schedule.data) or flaw_of(schedule.envelope):
+        return ""
+    if not set(schedule.envelope) <= set(Task.model_fields):
         return ""
     return json.dumps({**schedule.envelope, "payload": schedule.payload}, ensure_ascii=False, indent=2)

@@ -8,6 +8,8 @@ from binascii import Error
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from pyadeq.models.base import flaw, read_json
+
 NONE: Final = "–"
 MOST_TEXT: Final = 65_536
 """Characters of a payload, result or log that a page shows."""
@@ -62,6 +64,15 @@ def as_json(value: Any) -> str:
     """A value as text to read, cut if it is long."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}\n… {len(text) - MOST_TEXT:,} more characters"
+
+
+def editable(data: bytes | None) -> str:
+    """Stored bytes as JSON to read and to change; as they are, if not each program could read them as JSON."""
+    return json.dumps(read_json(data), ensure_ascii=False, indent=2) if not flaw(data) else _text(data)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode(errors="replace")
 
 
 def packed(text: str) -> str:
