@@ -51,7 +51,7 @@ class StateName(StrEnum):
 
 def duration(text: str) -> float:
     """`90`, `1.5h` or `7d` in seconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([a-z]*)", text.strip())
     if not match or match[2] not in UNITS:
         raise typer.BadParameter(f"{text!r} is not accepted; allowed: {DURATION}")
     return float(match[1]) * UNITS[match[2]]
@@ -60,7 +60,7 @@ def duration(text: str) -> float:
 def moment(text: str) -> float:
     """A point in time as seconds since the epoch."""
     try:
-        return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else _epoch(text)
+        return float(text) if re.fullmatch(r"\d{1,15}(\.\d+)?", text) else _epoch(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not accepted; allowed: {MOMENT}") from None
 

@@ -45,7 +45,7 @@ def ls(
     resource: Annotated[str | None, typer.Option(metavar="TYPE:ID", help="Only changes to this resource.")] = None,
     team: Annotated[str | None, typer.Option(metavar="NAME", help="Only changes of this team.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="NAME", help="Only changes with this tag.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     domain: Domain = "default",
     url: Url = DEFAULT_URL,

@@ -36,7 +36,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the matching
 @with_filter
 def ls(
     queue: QueueName,
-    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

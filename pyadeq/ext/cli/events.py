@@ -75,7 +75,7 @@ def register(
 @app.command()
 def read(
     group: GroupName,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most this number of events.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, metavar="N", help="At most this number of events.")] = 100,
     wait: Annotated[float | None, time_option("Wait for events, if there are none.")] = None,
     hold: Annotated[
         float | None, time_option("An event comes again after this time, unless it is acknowledged. Default: 60.")

@@ -36,7 +36,7 @@ def inbox(
     group: Groups = None,
     actor: Actor = None,
     principal: Principal = None,
-    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Show it again when it changes. Ctrl-C ends it.")] = False,
     interval: Annotated[float, time_option("With --watch: time between two reads.")] = "2",  # type: ignore[assignment]

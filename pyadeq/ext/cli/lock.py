@@ -90,7 +90,7 @@ def ls(
     owner: Annotated[str | None, typer.Option(metavar="ID", help="Only requests of this owner.")] = None,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="Only requests of this agent.")] = None,
     state: Annotated[Stand | None, typer.Option(help="Only holders, or only waiters.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

@@ -53,7 +53,7 @@ UPCOMING = 5  # times that `show` tells
 @app.command()
 def ls(
     queue: QueueOption = DEFAULT_QUEUE,
-    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

@@ -82,7 +82,7 @@ def realms(
 @app.command()
 def ls(
     user: Annotated[str | None, typer.Argument(metavar="[USER]", help="Only those of this user.")] = None,
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="At most this number.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, metavar="N", help="At most this number.")] = 100,
     realm: Realm = "default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

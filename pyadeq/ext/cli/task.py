@@ -28,7 +28,7 @@ app.command()(task_enqueue.enqueue)
 def ls(
     queue: QueueName,
     state: Annotated[StateName | None, typer.Option(help="Only tasks in this state.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="List at most this many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
     all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,

@@ -43,7 +43,7 @@ class Line:
 def tree(
     queue: QueueName,
     id: TaskId,
-    limit: Annotated[int, typer.Option(min=1, help="Show at most this many tasks.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="Show at most this many tasks.")] = 100,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
