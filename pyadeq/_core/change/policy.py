@@ -18,9 +18,14 @@ NONE: Final = frozenset(
 def policy_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a policy without those that it lacks, and with the tasks that follow steps."""
     fields = {name: value for name, value in given.items() if name not in NONE or _is_given(value)}
-    for step, told in fields.pop("follow", {}).items():
+    follow = fields.pop("follow", None) or {}
+    if not isinstance(follow, Mapping):
+        raise unfit("follow", follow, "a task for each step, such as {'approved': 'notify'}")
+    for step, told in follow.items():
         if step not in FOLLOWED:
             raise unfit("follow", step, ", ".join(sorted(FOLLOWED)))
+        if not isinstance(told, FollowTask | str | Mapping):
+            raise unfit(f"follow.{step}", told, "a kind, a FollowTask or its fields")
         task = (
             told if isinstance(told, FollowTask) else FollowTask(**({"kind": told} if isinstance(told, str) else told))
         )

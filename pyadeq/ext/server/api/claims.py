@@ -29,6 +29,7 @@ from pyadeq.asyncio import Adeq, Claimed, Lease, Queue, Waits
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import BLOCK, ask
+from pyadeq.keys import check_name
 
 log = logging.getLogger("pyadeq.server")
 TRIES: Final = 1000
@@ -124,7 +125,7 @@ class Claims:
         return last.given and last.run == asked.run and last.n // TRIES == asked.number
 
     async def _last(self, part: Queue, asked: Asked) -> Last:
-        key = f"{part.base}:worker:{asked.worker}"
+        key = f"{part.base}:worker:{check_name('worker', asked.worker, 'id')}"
         run, row = await ask(self._adeq, "hmget", key, ["incarnation", f"slot:{asked.slot}"])
         n, _, given = (_text(row) or "0 0 ").split(" ", 2)
         return Last(_text(run), int(n), bool(given))

@@ -145,8 +145,8 @@ class Operation:
 
     @cached_property
     def acts(self) -> bool:
-        """Whether it stores an actor, who is the principal; another one needs `actor.any`."""
-        return self.method is not None and bool(_ACTORS.intersection(_arguments(self)))
+        """Whether it stores an actor, who is the principal; another one needs `actor.any`. A lock has none."""
+        return self.method is not None and self.noun == "change" and bool(_ACTORS.intersection(_arguments(self)))
 
     @cached_property
     def signature(self) -> inspect.Signature:
