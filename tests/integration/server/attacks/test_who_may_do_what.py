@@ -83,18 +83,18 @@ async def enter(adeq: Adeq) -> AsyncIterator[Enter]:
         yield client
 
 
-async def fill(adeq: Adeq) -> None:
-    """Objects of all nouns of the name `box`, with records of bob, and a message of the service's own queue."""
-    await adeq.queue("box").enqueue_many([Task(id=id, user="bob", payload=SECRET) for id in ("a", "b", "gone")])
+async def fill(adeq: Adeq, name: str = "box") -> None:
+    """Objects of all nouns of this name, with records of bob, and a message of the service's own queue."""
+    await adeq.queue(name).enqueue_many([Task(id=id, user="bob", payload=SECRET) for id in ("a", "b", "gone")])
     await adeq.queue(SERVICE_QUEUE).enqueue({}, id="a")
-    await adeq.locks("box").take("a", owner="bob")
-    changes = adeq.changes("box")
+    await adeq.locks(name).take("a", owner="bob")
+    changes = adeq.changes(name)
     await changes.set_policy("one", required=1)
     await changes.put("a", type="t", description="d", actor="bob")
     await changes.set_delegation("bob", "a", to="cleo", actor="bob")
-    await adeq.rates("box").set_rule("a", algorithm="gcra", limit=1, period=60)
-    await adeq.config("box").set("a", "a")
-    await adeq.sessions("box").create("bob")
+    await adeq.rates(name).set_rule("a", algorithm="gcra", limit=1, period=60)
+    await adeq.config(name).set("a", "a")
+    await adeq.sessions(name).create("bob")
 
 
 def needed(row: Operation) -> frozenset[str]:
