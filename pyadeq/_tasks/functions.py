@@ -165,7 +165,7 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     def upgrade(self, version: int) -> Callable[[U], U]:
         """Decorate a function that takes the arguments of this version, a dict as in the payload, and returns those of
-        the next version. It is called before they are checked.
+        the next version. It is called before they are checked. If it raises an error, the run fails.
 
             @send.upgrade(1)
             def _(old: dict[str, Any]) -> dict[str, Any]:
@@ -228,15 +228,26 @@ class TaskFunction(Generic[Q, P, C, T]):
         return found
 
     def _upgraded(self, lease: Lease) -> bytes:
-        """The payload with the arguments of the present version. What is no JSON object stays as it is."""
-        with suppress(ValueError):
-            found = json.loads(lease.data)
-            if isinstance(found, dict):
-                for version in range(_version_of(lease), self.version):
-                    if (upgrade := self.upgrades.get(version)) is not None:
-                        found = upgrade(found)
-                return json.dumps(found).encode()
-        return lease.data
+        """The payload with the arguments of the present version. What is no JSON object stays as it is.
+
+        An error of an upgrade fails the run, as an error of the function does.
+        """
+        payload = lease.data
+        try:
+            found = json.loads(payload)
+        except (ValueError, RecursionError):
+            return payload
+        if not isinstance(found, dict):
+            return payload
+        for version in range(_version_of(lease), self.version):
+            if (upgrade := self.upgrades.get(version)) is not None:
+                found = upgrade(found)
+                if not isinstance(found, dict):
+                    raise ConfigError(
+                        f"{self.kind}: upgrade({version}) has returned {type(found).__name__}; allowed: a dict of the "
+                        f"arguments of version {version + 1}"
+                    )
+        return json.dumps(found).encode()
 
     def encode(self, result: Any) -> bytes | None:
         """For the worker: encode a result for storage."""

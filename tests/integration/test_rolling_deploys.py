@@ -321,6 +321,25 @@ async def test_older_arguments_are_upgraded_step_by_step(queue: Queue) -> None:
     assert [task.result for task in ended] == [["ann"], ["bob"], ["CLEO"]]
 
 
+async def test_an_upgrade_that_fails_fails_the_run(queue: Queue) -> None:
+    charged: list[int] = []
+
+    @queue.task(version=2, max_attempts=1)
+    def charge(cents: int = 0) -> None:
+        charged.append(cents)
+
+    @charge.upgrade(1)
+    def to_cents(old: dict[str, Any]) -> Any:
+        return {"cents": int(old["euros"]) * 100} if old else old.get("none")
+
+    await queue.enqueue({"euros": "12.50"}, id="refused", kind="charge", max_attempts=1)
+    await queue.enqueue(id="none", kind="charge", max_attempts=1)
+    async with working(queue, queue.tasks):
+        refused, none = [await in_state(queue, id, "dead") for id in ("refused", "none")]
+    assert (refused.reason, none.reason, charged) == ("ValueError", "ConfigError", [])
+    assert "upgrade(1) has returned NoneType; allowed: a dict of the arguments of version 2" in str(none.error)
+
+
 def test_a_schema_says_what_a_caller_must_know() -> None:
     tasks = Tasks()
 
