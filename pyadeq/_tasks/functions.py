@@ -15,7 +15,7 @@ from pyadeq._core.queue.failures import Rule, UnknownKind
 from pyadeq._tasks.context import CURRENT, TaskContext, running
 from pyadeq._tasks.dependencies import Kept, dependencies_of
 from pyadeq._tasks.executors import Executors, executors
-from pyadeq._tasks.signature import Signature
+from pyadeq._tasks.signature import EMPTY, Signature
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment, Seconds
@@ -234,7 +234,7 @@ class TaskFunction(Generic[Q, P, C, T]):
         """
         payload = lease.data
         try:
-            found = json.loads(payload)
+            found = {} if payload.strip() in EMPTY else json.loads(payload)
         except (ValueError, RecursionError):
             return payload
         if not isinstance(found, dict):

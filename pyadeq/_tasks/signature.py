@@ -28,6 +28,8 @@ TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute
 KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
 NO_NUMBER = re.compile(rb"null|NaN|Infinity")
 """Of what JSON has only if it may come from NaN or infinity, or from None or a text."""
+EMPTY = (b"", b"null")
+"""Payloads without arguments: `null` is the payload of a task that was enqueued without one."""
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -99,14 +101,17 @@ class Signature:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"{self.kind}: {error}; allowed: {self._allowed()}") from None
 
     def load(self, payload: bytes) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Return the arguments in a payload, by name, and the names in it that the function does not have.
+        """Return the arguments in a payload, by name, and the names in it that the function does not have. No payload,
+        or `null`, means no arguments.
 
         Raises TaskFailed (`bad_input`) if they do not fit.
         """
         ignored: tuple[str, ...] = ()
+        if payload.strip() in EMPTY:
+            payload = b"{}"
         try:
             try:
-                return self._arguments.validate_json(payload or b"{}"), ()
+                return self._arguments.validate_json(payload), ()
             except ValidationError as error:
                 ignored = () if self._strict else tuple(_unknown(error))
                 if not ignored:

@@ -297,6 +297,15 @@ async def test_a_payload_that_does_not_fit_is_bad_input(tasks: Tasks, given: Any
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize("given", [b"", b"null", b" null\n", b"{}"])
+async def test_no_payload_means_no_arguments(tasks: Tasks, given: bytes) -> None:
+    tasks.task(strict=True)(deliver)
+    tasks.task(name="tidy", strict=True, version=2)(lambda n=1: n).upgrade(1)(lambda old: {**old, "n": 2})
+    assert await tasks(lease("tidy", given)) == b"2"
+    with pytest.raises(TaskFailed, match=r"^deliver: to: it is missing; counts: it is missing"):
+        await tasks(lease("deliver", given))
+
+
 @pytest.mark.parametrize(
     ("args", "kwargs", "message"),
     [
