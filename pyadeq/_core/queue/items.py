@@ -145,6 +145,23 @@ def envelope(task: Task | SimpleNamespace) -> dict[str, Any]:
     return pairs
 
 
+def apart(payload: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the payload and the options of a task. A Task in the place of the payload has its options itself.
+
+    Raises BadArgument for options beside a Task.
+    """
+    if not isinstance(payload, Task):
+        return payload, options
+    if names := [name for name in options if name != "rid"]:
+        raise BadArgument(
+            "ADEQ_ARG",
+            "pyadeq",
+            f"{', '.join(names)}: not accepted beside a Task; allowed: rid; give the Task itself the other options",
+        )
+    own = {name: getattr(payload, name) for name in payload.model_fields_set}
+    return own.pop("payload", None), own | options
+
+
 def size_of(payload: bytes, envelope: Mapping[str, Any]) -> int:
     """Return the size of a task for `by_bytes`: its payload, and a share for each part, so that a batch exceeds neither
     limit.

@@ -16,7 +16,7 @@ from pyadeq._sync.queue.leases import until_due
 from pyadeq._sync.queue.results import Receipt
 from pyadeq._sync.queue.workers import check_lease
 from pyadeq._core.kernel.options import checked_list, unfit
-from pyadeq._core.queue.items import MAX_ITEMS, Failure
+from pyadeq._core.queue.items import MAX_ITEMS, Failure, apart
 from pyadeq._twins import follow, sleep, takes
 from pyadeq.errors import AdeqError, DurabilityError, LeaseLost
 from pyadeq.keys import check_name
@@ -210,12 +210,13 @@ class Mailbox:
         return f"<Mailbox {self.scope!r} of {self._queue!r}>"
 
     def enqueue(self, item: Any, **options: Any) -> Receipt:
-        """Enqueue an item: bytes, or anything that JSON can hold. Answer, options and errors are those of
+        """Enqueue an item: bytes, or anything that JSON can hold, or a `Task`. Answer, options and errors are those of
         `Queue.enqueue`.
 
         The lane is the mailbox's own. An item with a lower `priority` number comes before others, whenever it was
         enqueued.
         """
+        item, options = apart(item, options)
         receipt = self._queue.enqueue(item, lane=self.lane, **options)
         self._tell("on_enqueued", item, receipt)
         return receipt

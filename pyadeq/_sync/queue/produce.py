@@ -14,7 +14,7 @@ from pyadeq._sync.queue.updates import Following
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.options import checked_list, refuse_single
 from pyadeq._core.kernel.tracing import Sending, with_carry
-from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, by_bytes, item, plain_item, size_of
+from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, apart, by_bytes, item, plain_item, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Moment, Seconds, to_ms
@@ -62,7 +62,8 @@ class Producing(Following):
         tier: Tier | None = None,
         rid: str | None = None,
     ) -> Receipt:
-        """Enqueue one task. The payload is bytes, or anything that JSON can hold (at most 1 MiB).
+        """Enqueue one task. The payload is bytes, or anything that JSON can hold (at most 1 MiB). A `Task` in its place
+        has all options except `rid` itself.
 
         `Task` describes the options. The receipt is `created`; `exists` if the id is taken; or `deduplicated`, with the
         id of the existing task. With your own rid, you may make the same call again later, also from another process:
@@ -71,10 +72,6 @@ class Producing(Following):
         Raises BadArgument for invalid options, before anything is sent. Raises QueueDraining if the queue takes no new
         tasks, and UnknownTask if the task waits for a task that does not exist.
         """
-        joins = rid is None
-        rid = rid or new_ulid()
-        own_id = id or rid
-        tracing = self._runner.tracing
         rest = (
             priority,
             lane,
@@ -104,6 +101,15 @@ class Producing(Following):
             headers,
             tier,
         )
+        if isinstance(payload, Task):
+            given = {"id": id, "kind": kind, "user": user, **dict(zip(_DEFAULTS, rest, strict=True))}
+            beside = {name: value for name, value in given.items() if value != _DEFAULTS.get(name)}
+            payload, options = apart(payload, beside)
+            return self.enqueue(payload, rid=rid, **options)
+        joins = rid is None
+        rid = rid or new_ulid()
+        own_id = id or rid
+        tracing = self._runner.tracing
         if rest == _PLAIN and tracing is None:  # most calls: what follows would take twice as long
             one = plain_item(own_id, payload, kind, user)
             return bound(self, self._enqueue_one(one, rid, joins))[0]
@@ -165,6 +171,7 @@ class Producing(Following):
 
     def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
         """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
+        payload, options = apart(payload, options)
         id = options.pop("id", None) or new_ulid()
         until = monotonic() + to_ms("wait", wait) / 1000
         with self._runner.hints.listening(self._channel(id)) as ear:
@@ -263,11 +270,12 @@ class Producing(Following):
                 raise
 
 
-_PLAIN = tuple(
-    value
+_DEFAULTS = {
+    name: value
     for name, value in (Producing.enqueue.__kwdefaults__ or {}).items()
     if name not in ("id", "kind", "user", "rid")
-)
+}
+_PLAIN = tuple(_DEFAULTS.values())
 """The options of a task that has none but these."""
 
 

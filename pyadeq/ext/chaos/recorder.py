@@ -161,7 +161,8 @@ class RecordedQueue:
     async def enqueue(self, payload: Any = None, **options: Any) -> aio.Receipt:
         """See `Queue.enqueue`."""
         call = self.queue.enqueue(payload, **options)
-        return await self._note("enqueue", {"tasks": [_options(options)]}, call, _receipts)
+        own = payload.model_dump(exclude_defaults=True) if isinstance(payload, aio.Task) else {}
+        return await self._note("enqueue", {"tasks": [_options(own | options)]}, call, _receipts)
 
     async def enqueue_many(self, tasks: Sequence[Any], *, rid: str | None = None) -> list[aio.Receipt]:
         """See `Queue.enqueue_many`."""

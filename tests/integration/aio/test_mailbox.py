@@ -112,11 +112,13 @@ async def test_what_comes_within_the_window_is_one_batch(queue: Queue, box: Mail
 
 
 async def test_items_come_as_they_were_given(box: Mailbox, clock: Clock) -> None:
+    await box.enqueue(Task(payload="model", kind="chat", priority=1))
     given = [{"text": "ünï", "n": [1, None]}, "text", 7, None, b"\x00\xff", b"no json", b'{"n":1}', b""]
     await fill(box, *given)
     batch = await open_batch(box, clock)
-    assert batch.items == [*given[:-2], {"n": 1}, None]
-    assert [lease.data for lease in batch.leases][4:] == given[4:]
+    assert batch.items == ["model", *given[:-2], {"n": 1}, None]
+    assert [lease.data for lease in batch.leases][5:] == given[4:]
+    assert batch.leases[0].kind == "chat"
 
 
 async def test_a_conversation_comes_in_batches_as_it_was_typed(box: Mailbox, clock: Clock) -> None:

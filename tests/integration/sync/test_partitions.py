@@ -95,6 +95,15 @@ def test_only_once_holds_over_all_partitions(queue: PartitionedQueue) -> None:
 
 def test_a_call_that_is_made_again_creates_nothing_twice(queue: PartitionedQueue) -> None:
     queue.repartition(4)
+    one = queue.enqueue(Task(payload=9, kind="last", delay=9), rid="one")
+    assert queue.enqueue(Task(payload=9, kind="last", delay=9), rid="one") == one
+    found = queue.get(one.id)
+    assert found
+    assert (found.payload, found.kind, found.state) == (9, "last", "delayed")
+    for call in (queue.enqueue, queue.run):
+        with pytest.raises(BadArgument, match="kind: not accepted beside a Task"):
+            call(Task(payload=9), kind="other")
+    queue.cancel(one.id)
     tasks = [Task(payload=0), Task(payload=1, ordering_key="k"), Task(payload=2, unique="u"), Task(payload=3, id="own")]
     first = queue.enqueue_many(tasks, rid="r")
     assert [one.status for one in first] == ["created"] * 4

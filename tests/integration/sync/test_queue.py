@@ -8,7 +8,7 @@ import pytest
 
 from pyadeq import Backoff, Failure, Lease, Task
 from pyadeq import Adeq, Queue
-from pyadeq.errors import BadArgument, ClockError, ConflictError, LeaseLost, WorkerReplaced
+from pyadeq.errors import BadArgument, ClockError, ConflictError, LeaseLost, WaitTimeout, WorkerReplaced
 from pyadeq.keys import queue_base
 from tests.integration.conftest import Clock
 from tests.waiting import DEADLINE
@@ -66,6 +66,27 @@ def test_many_tasks_stay_in_order_over_several_calls(queue: Queue) -> None:
     while leases := take(queue, 700):
         seen += [lease.id for lease in leases]
     assert seen == [receipt.id for receipt in receipts]
+
+
+def test_a_task_model_is_enqueued_with_its_own_options(queue: Queue) -> None:
+    task = Task(payload={"n": 1}, kind="count", user="ann", priority=1, tags=["x"])
+    receipt = queue.enqueue(task, rid="r")
+    assert queue.enqueue(task, rid="r") == receipt
+    plain = queue.enqueue(Task(id="plain"))
+    (first, second) = queue.get_many([receipt.id, plain.id])
+    assert first
+    assert second
+    assert (first.payload, first.kind, first.user, first.priority, first.tags) == ({"n": 1}, "count", "ann", 1, ("x",))
+    assert (first.id, second.id, second.payload) == ("r", "plain", None)
+    with pytest.raises(WaitTimeout):
+        queue.run(Task(id="asked", kind="count"), wait=0)
+    asked = queue.get("asked")
+    assert asked
+    assert asked.kind == "count"
+    acts: list[Callable[..., Any]] = [queue.enqueue, queue.run]
+    for act in acts:
+        with pytest.raises(BadArgument, match=r"(delay, kind|kind, delay): not accepted beside a Task; allowed: rid; "):
+            act(task, delay=5, kind="other")
 
 
 def test_a_list_with_a_bad_task_creates_nothing_and_names_its_place(queue: Queue) -> None:

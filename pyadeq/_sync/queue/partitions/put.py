@@ -11,7 +11,7 @@ from pyadeq._sync.queue.partitions.follow import FollowingPart
 from pyadeq._sync.queue.produce import as_task, carrying, ids_of
 from pyadeq._sync.queue.results import Receipt, bound, bound_or_none, result_of
 from pyadeq._core.kernel.options import refuse_single
-from pyadeq._core.queue.items import item
+from pyadeq._core.queue.items import apart, item
 from pyadeq._core.queue.partition_delivery import Delivery, Parcel
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq._twins import sleep
@@ -33,13 +33,15 @@ class Putting(FollowingPart):
     def enqueue(
         self, payload: Any = None, *, id: str | None = None, rid: str | None = None, **task: Any
     ) -> Receipt:
-        """Enqueue one task. `Task` describes the options; answer and errors are those of `Queue.enqueue`.
+        """Enqueue one task. `Task` describes the options, and may be given as the payload; answer and errors are those
+        of `Queue.enqueue`.
 
         The partition is decided by the ordering key, idempotency key, unique key, scope, limit keys, parent, earlier
         tasks and your own id. Raises BadArgument if these do not all belong to one partition. A task without any goes
         to the next partition in turn.
         """
-        return (self.enqueue_many([Task.model_construct(payload=payload, id=id, **task)], rid=rid))[0]
+        payload, options = apart(payload, task if id is None else {"id": id, **task})
+        return (self.enqueue_many([Task.model_construct(payload=payload, **options)], rid=rid))[0]
 
     def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds; see `Queue.run`."""
@@ -47,6 +49,7 @@ class Putting(FollowingPart):
 
     def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
         """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
+        payload, options = apart(payload, options)
         until = monotonic() + to_ms("wait", wait) / 1000
         receipt = self.enqueue(payload, **{"reply": True, **options})
         return receipt.id, self.ended(receipt.id, max(until - monotonic(), 0.0))
