@@ -45,7 +45,18 @@ LockMode = typing.Literal["exclusive", "shared", "permit"]
 
 
 class AdeqError(Exception):
-    """The base of all errors of pyadeq."""
+    """The base of all errors of pyadeq. pickle can send it to another process, with its attributes and notes."""
+
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        # The default calls the constructor with `args`, and so fails where the constructor takes more than the message.
+        return _rebuilt, (type(self), self.args), self.__dict__
+
+
+def _rebuilt(kind: type[BaseException], args: tuple[typing.Any, ...]) -> BaseException:
+    """Return an unpickled exception whose attributes are set next."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class ConfigError(AdeqError):

@@ -95,11 +95,19 @@ class Awaited(Protocol[R_co]):
 class Receipt(PlainReceipt, Generic[R_co]):
     """The answer to an enqueue. It can wait for the result, and follow the task until then.
 
+    Pickled, it is the status and the id alone: wait with `Queue.result(receipt.id)` there.
+
     A task function returns a `Receipt[T]`: its result has the type that the function returns. `Receipt` alone is
     `Receipt[Any]`.
     """
 
     _queue: Awaited[R_co] = field(repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PlainReceipt, (self.status, self.id)  # connections stay in their process
+
+    def __copy__(self) -> Receipt[R_co]:
+        return self
 
     async def result(self, timeout: Seconds = 60.0) -> R_co:
         """Wait for the task's end and return its result; see `Queue.result`, or `QueueTask.result`."""

@@ -23,11 +23,12 @@ from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MappingProxyType
+from typing import Any
 
 from pydantic_core import ValidationError
 
 from pyadeq._core.queue.items import Failure
-from pyadeq.errors import ConfigError, RateLimited, TransportError
+from pyadeq.errors import AdeqError, ConfigError, RateLimited, TransportError
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import Lease
 
@@ -54,6 +55,8 @@ class TaskFailed(Exception):
         self.reason = reason
         self.retryable = retryable
         self.delay = delay
+
+    __reduce__ = AdeqError.__reduce__
 
     def failure(self, lease: Lease, failures: Failures) -> Failure:
         """Return how it fails an attempt."""
@@ -135,6 +138,9 @@ class Failures:
 
     rules: Mapping[str, Rule] = field(default_factory=lambda: MappingProxyType(RULES))
     classes: Mapping[type[BaseException], str] = field(default_factory=lambda: MappingProxyType(CLASSES))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Failures, (dict(self.rules), dict(self.classes))  # pickle takes no MappingProxyType
 
     def changed(self, **rules: Rule) -> Failures:
         """Return a table with other rules, or with your own classes: `Failures().changed(timeout=Rule(delay=60))`."""
