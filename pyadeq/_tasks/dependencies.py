@@ -30,7 +30,7 @@ log = logging.getLogger("pyadeq.worker")
 
 @dataclass(frozen=True)
 class Dependency:
-    """The default value of a parameter that gets what a function returns or yields."""
+    """The default value of a parameter, or a part of its annotation: it gets what a function returns or yields."""
 
     function: Callable[..., Any]
     shared: bool
@@ -56,7 +56,9 @@ def Depends(function: Callable[..., Awaitable[T]], /) -> T: ...
 @overload
 def Depends(function: Callable[..., T], /) -> T: ...
 def Depends(function: Callable[..., Any], /) -> Any:
-    """As the default of a parameter: it gets what the function returns, made for this run.
+    """As the default of a parameter, or in its annotation: it gets what the function returns, made for this run.
+
+    In an annotation, it is written `Annotated[T, Depends(f)]`.
 
     A generator yields the value once. What comes after the `yield` runs when the handler has ended, and before its
     result is stored: an error there makes the run fail. An error of the handler is raised at the `yield`; the run
@@ -75,7 +77,8 @@ def Shared(function: Callable[..., Awaitable[T]], /) -> T: ...
 @overload
 def Shared(function: Callable[..., T], /) -> T: ...
 def Shared(function: Callable[..., Any], /) -> Any:
-    """As the default of a parameter: it gets what the function returns, made once for a worker, at the first run.
+    """As the default of a parameter, or in its annotation: it gets what the function returns, made once for a worker,
+    at the first run.
 
     A generator is closed when the worker ends. The function's own parameters may only be `Shared(…)`. With
     `executor="process"`, each child process makes its own, and does not close it: such a process is killed.
@@ -133,9 +136,17 @@ class Step:
 
 
 def dependencies_of(function: Callable[..., Any]) -> frozenset[str]:
-    """The parameters of a function that are dependencies."""
+    """The parameters of a function that have a dependency as their default."""
     parameters = inspect.signature(function).parameters.values()
     return frozenset(one.name for one in parameters if isinstance(one.default, Dependency))
+
+
+def dependency_of(parameter: inspect.Parameter, hint: Any, where: str) -> Dependency | None:
+    """Return the dependency of a parameter: its default, or a part of its annotation."""
+    named = [one for one in (parameter.default, *getattr(hint, "__metadata__", ())) if isinstance(one, Dependency)]
+    if len(named) > 1:
+        raise ConfigError(f"{where}: the parameter {parameter.name!r} has {len(named)} dependencies; allowed: one")
+    return named[0] if named else None
 
 
 class Plan:
@@ -268,14 +279,15 @@ def _parameters(function: Callable[..., Any], kind: str, where: str) -> dict[str
     """
     try:
         parameters = inspect.signature(function).parameters.values()
-        hints = typing.get_type_hints(function) if inspect.isroutine(function) else {}
+        hints = typing.get_type_hints(function, include_extras=True) if inspect.isroutine(function) else {}
     except (TypeError, ValueError, NameError) as error:
         raise ConfigError(f"{kind}: {where}: its parameters are not known: {error}") from None
     found: dict[str, Any] = {}
     for one in parameters:
-        if isinstance(one.default, Dependency):
-            found[one.name] = one.default
-        elif hints.get(one.name) is TaskContext:
+        hint = hints.get(one.name)
+        if (dependency := dependency_of(one, hint, f"{kind}: {where}")) is not None:
+            found[one.name] = dependency
+        elif TaskContext in (hint, *typing.get_args(hint)):
             found[one.name] = TaskContext
         elif one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
             found[one.name] = one.empty

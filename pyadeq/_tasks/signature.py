@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from pyadeq._core.queue.failures import TaskFailed
 from pyadeq._tasks.context import TaskContext
-from pyadeq._tasks.dependencies import Dependency, Plan
+from pyadeq._tasks.dependencies import Dependency, Plan, dependency_of
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 
 MOST_PROBLEMS = 5
@@ -30,6 +30,8 @@ NO_NUMBER = re.compile(rb"null|NaN|Infinity")
 """Of what JSON has only if it may come from NaN or infinity, or from None or a text."""
 EMPTY = (b"", b"null")
 """Payloads without arguments: `null` is the payload of a task that was enqueued without one."""
+NO_TYPES = ("metadata", "default", "expected", "config")
+"""Parts of pydantic's schema of a type that contain no other types."""
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -55,8 +57,8 @@ class Signature:
             if TaskContext in (hint, *typing.get_args(hint)):
                 self.context = name
                 continue
-            if isinstance(parameter.default, Dependency):
-                wanted[name] = parameter.default
+            if (dependency := dependency_of(parameter, hint, kind)) is not None:
+                wanted[name] = dependency
                 continue
             if parameter.kind not in BY_NAME or name in ("self", "cls"):
                 shown = str(parameter).partition(":")[0]
@@ -76,6 +78,14 @@ class Signature:
         self._returns_bytes = result is bytes
         try:
             self._arguments: TypeAdapter[Any] = _adapter(fields, "forbid")
+            if _masks(self._arguments.core_schema):
+                name = next(
+                    name for name, hint in fields.items() if _masks(_adapter({name: hint}, "forbid").core_schema)
+                )
+                raise ConfigError(
+                    f"{kind}: the parameter {name!r} is not accepted, for its secret would be stored as asterisks; "
+                    "allowed: the name of a secret, which the function looks up, or a type with a serializer of its own"
+                )
             self._result: TypeAdapter[Any] = TypeAdapter(Any if result in (typing.NoReturn, typing.Never) else result)
         except PydanticUserError as error:
             raise ConfigError(f"{kind}: an annotation is not accepted; allowed: types of pydantic: {error}") from error
@@ -215,6 +225,21 @@ def _no_number(value: Any, stored: Any, path: str) -> str | None:
     elif isinstance(stored, list) and isinstance(value, Iterable):
         parts = ((one, other, f"{path}[{at}]") for at, (one, other) in enumerate(zip(value, stored, strict=False)))
     return next((found for part in parts if (found := _no_number(*part))), None)
+
+
+def _masks(schema: object) -> bool:
+    """Return whether pydantic writes a part of the type as asterisks: a SecretStr, SecretBytes or Secret without a
+    serializer of its own.
+    """
+    if isinstance(schema, dict):
+        is_type = isinstance(schema.get("type"), str)  # and no table of fields, which may have any names
+        serializer = schema.get("serialization") if is_type else None
+        if serializer and serializer["type"] == "function-plain":
+            function = serializer["function"]
+            own = getattr(function, "__module__", "") == "pydantic.types" and function.__name__ != "get_secret_value"
+            return own and "secret" in function.__qualname__.lower()
+        schema = [part for name, part in schema.items() if not (is_type and name in NO_TYPES)]
+    return isinstance(schema, list | tuple) and any(map(_masks, schema))
 
 
 def _unknown(error: ValidationError) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -24,7 +24,7 @@ async def test_a_shared_one_is_made_once_and_others_for_each_run(queue: Queue) -
         yield "pool"
         said.append("close pool")
 
-    async def session(context: TaskContext, pool: str = Shared(pool)) -> AsyncIterator[str]:
+    async def session(context: TaskContext, pool: Annotated[str, Shared(pool)]) -> AsyncIterator[str]:
         said.append(f"open session of {context.id}")
         yield f"session of {pool}"
         said.append("close session")
@@ -33,13 +33,14 @@ async def test_a_shared_one_is_made_once_and_others_for_each_run(queue: Queue) -
         return session.upper()
 
     @queue.task
-    async def send(to: str, *, session: str = Depends(session), loud: str = Depends(same)) -> list[str]:
+    async def send(to: str, session: Annotated[str, Depends(session)], *, loud: str = Depends(same)) -> list[str]:
         said.append(f"send to {to}")
         return [session, loud]
 
     async with working(queue, queue.tasks):
         for id in ("a", "b"):
-            assert await send.options(id=id, wait=20).run(to=id) == ["session of pool", "SESSION OF POOL"]
+            call: Any = send.options(id=id, wait=20)  # type checkers want what an annotation alone says
+            assert await call.run(to=id) == ["session of pool", "SESSION OF POOL"]
             view = await queue.get(id)
             assert view
             assert view.payload == {"to": id}
@@ -231,9 +232,20 @@ def both() -> Callable[..., Any]:
     return send
 
 
+def twice() -> Callable[..., Any]:
+    def pool() -> int:
+        return 1
+
+    async def send(*, a: Annotated[int, Shared(pool)] = Shared(pool)) -> int:
+        return a
+
+    return send
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [
+        (twice, "send: the parameter 'a' has 2 dependencies; allowed: one"),
         (asynchronous, "it is async and the task function is not"),
         (unknown_parameter, r"the parameter 'size' is not accepted; allowed: Shared\(…\)"),
         (shorter_life, r"the parameter 'session' is not accepted; allowed: Shared\(…\)"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, PlainSerializer, SecretStr, field_validator
 
 from pyadeq import Lease, Task, TaskContext, TaskFailed, Tasks, library
 from pyadeq._tasks.context import running
@@ -30,6 +30,12 @@ class Address(BaseModel):
         if value == SECRET:
             raise ValueError(f"{value} is no street")
         return value
+
+
+class Login(BaseModel):
+    """Its only field has the name of a part of pydantic's schemas."""
+
+    default: SecretStr
 
 
 @dataclass
@@ -214,6 +220,7 @@ async def generates_too() -> AsyncIterator[int]:
 
 def odd(a: "asyncio.Event") -> None: ...
 async def waits() -> None: ...
+def secret(to: str, keys: list[Login] | None = None) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -228,6 +235,11 @@ async def waits() -> None: ...
         (3, {}, r"task: 3 is not accepted; allowed: a function"),
         (Parcel, {}, r"task: .* allowed: a function"),
         (odd, {}, r"odd: an annotation is not accepted; allowed: types of pydantic"),
+        (
+            secret,
+            {},
+            r"secret: the parameter 'keys' .*, for its secret would be stored as asterisks; allowed: the name",
+        ),
         (waits, {"name": "a b"}, r"name: 'a b' is not accepted"),
         (waits, {"executor": "thread"}, r"executor: waits is an async function"),
         (positional_free, {"executor": "cloud"}, r"executor: 'cloud' is not accepted; allowed: 'thread', 'process'"),
@@ -239,6 +251,16 @@ def test_what_cannot_be_a_task_is_refused(tasks: Tasks, function: Any, options: 
     with pytest.raises(ConfigError, match=f"^{message}"):
         tasks.task(**options)(function)
     assert len(tasks) == 0
+
+
+async def test_a_secret_with_a_serializer_of_its_own_arrives(tasks: Tasks) -> None:
+    @tasks.task
+    async def login(token: Annotated[SecretStr, PlainSerializer(SecretStr.get_secret_value)]) -> str:
+        return f"{token} {token.get_secret_value()}"
+
+    call = login.item(SecretStr(SECRET))
+    assert payload(call) == {"token": SECRET}
+    assert await tasks(lease("login", call.payload)) == b'"********** hunter2"'
 
 
 def test_a_kind_has_one_function(tasks: Tasks) -> None:

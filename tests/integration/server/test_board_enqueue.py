@@ -1,11 +1,11 @@
 """The board's form to enqueue a task."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 from httpx import AsyncClient
-from pydantic import SecretStr
+from pydantic import PlainSerializer, SecretStr
 
 from pyadeq.asyncio import Adeq, Tasks
 from tests.integration.server.conftest import Ask
@@ -123,7 +123,7 @@ async def test_a_form_of_a_kind_has_its_arguments(adeq: Adeq, http: AsyncClient)
         weight: float | None = None,
         size: Literal["a", "<b>"] = "a",
         tags: list[str] | None = None,
-        token: SecretStr = TOKEN,
+        token: Annotated[SecretStr, PlainSerializer(SecretStr.get_secret_value)] = TOKEN,
     ) -> None:
         """Send a <mail>."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import pytest
 from httpx import AsyncClient
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, PlainSerializer, SecretStr
 
 from pyadeq.asyncio import Adeq, Tasks
 from tests.integration.running import working
@@ -14,19 +14,20 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.any_engine
 
 
+Secret = Annotated[SecretStr, PlainSerializer(SecretStr.get_secret_value)]
 TOKEN = SecretStr("hunter2")
 
 
 class Login(BaseModel):
     user: str
-    password: SecretStr = TOKEN
+    password: Secret = TOKEN
 
 
 tasks = Tasks()
 
 
 @tasks.task(version=3)
-async def send(to: str, login: Login, copies: int = 1, *, token: SecretStr = TOKEN) -> list[int]:
+async def send(to: str, login: Login, copies: int = 1, *, token: Secret = TOKEN) -> list[int]:
     """Send a mail."""
     return [copies]
 
