@@ -6,13 +6,13 @@ import multiprocessing
 import os
 import pickle
 import signal
-import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from multiprocessing.connection import Connection, wait
 from threading import Lock, Thread
 from typing import Any
 
+from pyadeq._core.kernel.tracebacks import RemoteError, traceback_of
 from pyadeq._core.kernel.tracing import Inside
 from pyadeq._core.queue.failures import ProcessDied
 from pyadeq._tasks.context import TaskContext, running
@@ -186,24 +186,13 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-class RemoteError(Exception):
-    """The place in the child process where the exception was raised."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
-
-
 def pack(error: BaseException) -> bytes:
     """Pack an exception for the other process, with its traceback as the text of its cause.
 
     Many exceptions cannot be pickled, or not be unpickled. Such an exception is taken apart, and rebuilt without its
     constructor. If that fails, it becomes a RuntimeError that describes it.
     """
-    text = "".join(traceback.format_exception(error))
+    text = traceback_of(error)
     for attempt in (_Whole(error, text), _Parts(error, text)):
         try:
             data = pickle.dumps(attempt)
@@ -228,7 +217,7 @@ class _Parts(_Whole):
 
 
 def _caused(error: BaseException, text: str) -> BaseException:
-    error.__cause__ = RemoteError(f"\n{text}")
+    error.__cause__ = RemoteError(text)
     return error
 
 

@@ -406,7 +406,9 @@ async def test_an_exception_comes_back_as_what_it_was(queue: Queue) -> None:
             task = await state(queue, how, "dead")
             assert task.reason == reason
             assert text in str(task.error)
-            assert "crunching.py" in str(task.error), "where it was raised"
+            first, frame, *_ = str(task.error).splitlines()
+            assert first.endswith("Traceback (most recent call last):")
+            assert "crunching.py" in frame, "where it was raised, without the way there"
 
 
 async def test_a_function_need_not_be_hidden_by_its_task(queue: Queue) -> None:
@@ -420,4 +422,5 @@ async def test_arguments_are_checked_in_the_process_too(queue: Queue) -> None:
     async with working(queue, crunching.tasks):
         task = await state(queue, "t", "dead")
     assert task.reason == "bad_input"
-    assert "add: pair.b: it is missing" in str(task.error)
+    assert str(task.error).endswith("TaskFailed: add: pair.b: it is missing\n")
+    assert "Traceback" not in str(task.error)

@@ -109,6 +109,7 @@ async def test_what_cannot_be_run_is_dead_at_once(queue: Queue) -> None:
     assert (misfit.reason, unknown.reason) == ("bad_input", "unknown_kind")
     assert "post: letter.to: Input should be a valid string, got int" in str(misfit.error)
     assert "kind: 'other' is not known here; known: post" in str(unknown.error)
+    assert "Traceback" not in f"{misfit.error}{unknown.error}"
     with pytest.raises(BadArgument, match=r"post: letter: Input should be a valid dictionary .*, got str"):
         await post.enqueue("ann")  # type: ignore[arg-type]
 

@@ -109,6 +109,9 @@ def test_the_clock_goes_on_to_retries_and_delayed_tasks(queue: Queue, adeq_clock
         (2, "completed", None),
     ]
     assert isinstance(runs[0].error, ValueError)
+    retried = queue.get(runs[0].id)
+    assert retried
+    assert "test_testing.py" in str(retried.error).splitlines()[1]
     assert 0.9 <= round(runs[1].result - began, 3) <= 1.1
     assert 3600.9 <= round(runs[3].result - began, 3) <= 3601.1
 

@@ -40,7 +40,9 @@ async def test_results_and_failures_are_settled(queue: Queue) -> None:
     assert (tasks["works"].state, tasks["works"].result) == ("completed", {"done": True})
     assert (tasks["never"].state, tasks["never"].reason) == ("dead", "bad_input")
     assert (tasks["fails"].state, tasks["fails"].reason) == ("dead", "ValueError")
-    assert "ValueError: fails" in str(tasks["fails"].error)
+    text = str(tasks["fails"].error).splitlines()
+    assert (text[0], text[-1]) == ("Traceback (most recent call last):", "ValueError: fails")
+    assert "test_worker.py" in text[1]
     assert (tasks["quits"].state, tasks["quits"].reason) == ("dead", "SystemExit")
 
 

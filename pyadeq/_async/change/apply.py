@@ -18,6 +18,7 @@ from pyadeq._core.change.ending import ending
 from pyadeq._core.change.people import Seen, revision
 from pyadeq._core.kernel.nouncalls import Result
 from pyadeq._core.kernel.options import unfit
+from pyadeq._core.kernel.tracebacks import traceback_of
 from pyadeq._twins import aio_takes
 from pyadeq.errors import (
     CannotApply,
@@ -255,7 +256,7 @@ class Applying(Following):
         if isinstance(error, ChangeStopped):
             result = "timeout" if error.why == "timeout" else "cancelled"
         told = "" if result == "released" else "".join(traceback.format_exception_only(error)).strip()
-        details = "".join(traceback.format_exception(error)) if result == "failure" else ""
+        details = traceback_of(error) if result == "failure" else ""
         with suppress(ChangeLost, TransportError, DurabilityError):
             answer = await run.finish(result, error=told, error_details=details)
             await self._follow_up(answer.status)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from pyadeq._core.kernel.options import checked_list, unfit
+from pyadeq._core.kernel.tracebacks import traceback_of
 from pyadeq.errors import BadArgument
 from pyadeq.keys import ALLOWED, PATTERNS, check_name, shown
 from pyadeq.models.base import Seconds, encode, to_epoch_ms, to_ms
@@ -330,7 +330,7 @@ def error_bytes(error: str | bytes | BaseException) -> bytes:
     if isinstance(error, Sealed):
         return error
     if isinstance(error, BaseException):
-        error = "".join(traceback.format_exception(error))
+        error = traceback_of(error)
     data = error.encode(errors="backslashreplace") if isinstance(error, str) else error
     if not isinstance(data, bytes):
         raise BadArgument("ADEQ_ARG", "pyadeq", f"error must be text, bytes or an exception, got {type(data).__name__}")

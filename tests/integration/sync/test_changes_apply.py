@@ -129,7 +129,7 @@ def test_a_block_that_fails(changes: Changes) -> None:
         "failure",
         "ZeroDivisionError: no replicas",
     )
-    assert "test_changes_apply.py" in change.run.error_details
+    assert "test_changes_apply.py" in change.run.error_details.splitlines()[1]
     assert (change.run.output_cut, change.run.attempts) == (True, 1)
 
 
