@@ -261,7 +261,7 @@ class Worker:
             loop_blocks=self._watched.blocks,
         )
 
-    async def run(self, *, signals: bool = False) -> None:
+    async def run(self, *, signals: bool = False, on_connect: Hook | None = None) -> None:
         """Work until `stop`. Raises WorkerReplaced if another process registers this worker's name.
 
         While the server is away, it waits with the tasks that are still to be settled. If the grace time ends without
@@ -270,6 +270,7 @@ class Worker:
         signals: SIGTERM and SIGINT call `stop` for all workers of this event loop that run with signals=True. A second
         signal ends the grace time. By default you handle signals yourself; without a handler, they end the program with
         its running tasks.
+        on_connect: called when the server has registered the worker, before its first claim.
         """
         if self._started:
             raise ConfigError("a Worker runs once; make another")
@@ -280,10 +281,10 @@ class Worker:
                 await _call(on_start)
                 try:
                     if (tracing := self._queue.adeq.tracing) is None:
-                        await self._live()
+                        await self._live(on_connect)
                     else:
                         with tracing.quiet():
-                            await self._live()
+                            await self._live(on_connect)
                 finally:
                     await _call(on_stop)
 
@@ -321,10 +322,11 @@ class Worker:
         finally:
             _running.discard(mine)
 
-    async def _live(self) -> None:
+    async def _live(self, on_connect: Hook | None) -> None:
         try:
             await self._renewal.start()
             await self._outage.bear(self._register)
+            await _call(on_connect)
             await self._ask_first()
             self._listener.start()
             self._scheduler.start()

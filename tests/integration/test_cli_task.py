@@ -37,6 +37,18 @@ def test_enqueue(url: str, queue: Queue) -> None:
     assert (task.payload, task.priority, task.kind) == ({"n": [1, "ü"]}, 5, None)
 
 
+def test_a_kind_that_no_worker_has_published_is_stored_with_a_warning(url: str, queue: Queue) -> None:
+    put = ("schedule", "set", "s", "--queue", queue.name, "--every", "1h")
+    for command in (("task", "enqueue", queue.name), put):
+        assert adeq(*command, "--kind", "answr", "--url", url).stderr == ""  # not even one is published
+    queue.adeq.noun("kind", queue.name).publish([{"kind": "answer"}])
+    for command in (("task", "enqueue", queue.name), put):
+        ended = adeq(*command, "--kind", "answr", "--url", url)
+        said = f"adeq: no worker of '{queue.name}' has published the kind 'answr'; did you mean answer?\n"
+        assert (ended.status, ended.stderr) == (0, said)
+        assert adeq(*command, "--kind", "answer", "--url", url).stderr == ""
+
+
 def test_enqueue_with_all_there_is(url: str, queue: Queue) -> None:
     options = (
         "--id t1 --kind mail --priority 2 --lane group/a/inst/1 --fallback any --fallback-after 1h --user u1 --tag x"

@@ -230,7 +230,8 @@ def test_a_server_that_is_away_is_waited_for_unless_a_worker_is_stopped(
         at_work.signal(signal.SIGTERM)
         wait_until(lambda: "stopping" in at_work.log)
         at_work.signal(signal.SIGTERM)
-        wait_until(lambda: "worker started" in stopped.log)
+        wait_until(lambda: "no answer from the server, trying again" in stopped.log)
+        assert "worker started" not in stopped.log
         stopped.signal(signal.SIGTERM)
         assert [at_work.ended(), stopped.ended()] == [0, 0]
         assert "stopped without the server" in at_work.log
@@ -238,6 +239,7 @@ def test_a_server_that_is_away_is_waited_for_unless_a_worker_is_stopped(
         own_server.restart()
         queue.enqueue({})
         wait_until(lambda: queue.stats().finished == 1)
+        assert "worker started" in patient.log
         patient.signal(signal.SIGTERM)
         assert patient.ended() == 0
 

@@ -119,7 +119,8 @@ def starting(tmp_path: Path, url: str, base_name: str) -> Iterator[Start]:
             env = {**os.environ, "PYTHONPATH": str(ROOT), "ADEQ_URL": url, "ADEQ_QUEUE": base_name, "NAME": base_name}
             started = Started(tmp_path, arguments, env | environment, container)
             stack.callback(started.close)
-            wait_until(lambda: "worker started" in started.log or started.child.poll() is not None)
+            words = "worker started", "no answer from the server"
+            wait_until(lambda: any(word in started.log for word in words) or started.child.poll() is not None)
             return started
 
         yield start

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._core.kind import read, stored
+from pyadeq.keys import hint
 
 AT_ONCE = 50
 
@@ -44,6 +45,16 @@ class Kinds(Noun):
         """Return a kind as `list` does; None if no worker knows it."""
         found = (await self._call("list", id=id)).items
         return read(found[0].id, found[0].kind) if found else None
+
+    async def explain_unknown(self, id: str) -> str | None:
+        """Return what to say of a kind that no worker has published. None: it is published, or no kind of the queue is.
+
+        Workers with other handlers than task functions publish nothing, so it may be known all the same.
+        """
+        if await self.get(id) is not None:
+            return None
+        known = [one["kind"] for one in await self.list()]
+        return f"no worker of {self.name!r} has published the kind {id!r}{hint(id, known)}" if known else None
 
     async def expire(self, limit: int = 100) -> int:
         """Delete kinds that no worker has published for a day, and return how many. `adeq tend` does it."""

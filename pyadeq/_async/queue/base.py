@@ -68,6 +68,7 @@ class QueueBase(Area):
         super().__init__(runner, self.calls)
         self._batching = runner.batching()
         self._identities = Identities(runner, self.calls)
+        self._told: set[str] = set()  # warnings that were logged
 
     @property
     def adeq(self) -> Runner:

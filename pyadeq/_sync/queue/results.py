@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -13,7 +16,7 @@ from typing_extensions import TypeVar as TypeVarWithDefault
 from pyadeq._sync.queue.base import QueueBase
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.chains import check_readable
-from pyadeq.errors import ClientClosed, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
+from pyadeq.errors import AdeqError, ClientClosed, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome, TaskUpdate
@@ -27,6 +30,10 @@ R_co = TypeVarWithDefault("R_co", default=Any, covariant=True)
 # Seconds between two checks of a task: if its end is published, in case the message is lost; if not, increasing from
 # the first to the last.
 TOLD_FIRST, TOLD, UNTOLD_FIRST, UNTOLD_LAST = 1.0, 5.0, 0.02, 1.0
+# Seconds of a wait until a task that has not begun is explained, and in which a shorter wait must have lasted for that.
+EXPLAINED, SHORTEST = 3.0, 1.0
+MOST_TOLD = 100  # warnings of one queue object
+log = logging.getLogger("pyadeq.queue")
 
 
 class Awaiting(QueueBase):
@@ -50,6 +57,8 @@ class Awaiting(QueueBase):
     def _ended(self, id: str, ear: Ear, until: float, told: bool = False) -> Outcome:
         """told: wait for a message before the first check."""
         pause = UNTOLD_FIRST
+        began, trouble = monotonic(), None
+        explains_at = began + EXPLAINED
         if told:
             ear.wait(min(TOLD_FIRST, until - monotonic()))
         while True:
@@ -57,13 +66,32 @@ class Awaiting(QueueBase):
             outcome = found and found[0]
             if outcome and outcome.status != "waiting":
                 return outcome
-            left = until - monotonic()
-            if left <= 0:
+            now = monotonic()
+            if outcome and (now >= explains_at or now >= max(until, began + SHORTEST)):
+                explains_at, trouble = inf, self._why_waiting(id)
+            if now >= until:
                 state = outcome.state if outcome else "not to be seen, for the server is away"
-                raise WaitTimeout(f"task {id!r} is {state}; it has not ended within the time to wait")
+                why = f"; {trouble}" if trouble else ""
+                raise WaitTimeout(f"task {id!r} is {state}; it has not ended within the time to wait{why}")
             pause = TOLD if outcome and outcome.told else min(pause * 1.5, UNTOLD_LAST)
-            ear.wait(min(pause, left))
+            ear.wait(min(pause, min(until, explains_at) - now))
             self._check_open()
+
+    def _why_waiting(self, id: str) -> str | None:
+        """Return why no worker takes a task that has not begun, if that is known, and log it once."""
+        trouble, name = None, self.name.partition("/")[0]  # a partition is named <queue>/<tag>
+        with suppress(AdeqError):  # the user of the server may not be allowed to read all this
+            task = (self._runner.send(self.calls.get([id])))[0]
+            if task is None or task.state not in ("ready", "delayed"):
+                return None
+            if not (self._runner.send(self.calls.stats())).workers:
+                trouble = f"no worker has been seen on queue {name!r}: start one, or look at its log"
+            elif task.kind is not None:
+                trouble = self._runner.noun("kind", name).explain_unknown(task.kind)
+        if trouble and trouble not in self._told and len(self._told) < MOST_TOLD:
+            self._told.add(trouble)
+            log.warning("task %s waits: %s", id, trouble)
+        return trouble
 
     def _look(self, call: Call[T], until: float) -> T | None:
         """Ask once. Returns None while the server is away and there is time left."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeAlias
 
@@ -37,6 +39,13 @@ def queue_or_new(adeq: Adeq, name: str) -> AnyQueue:
         return adeq.queue(name)
     queue = adeq.partitioned(name)
     return queue if len(queue.partitions()) > 1 else adeq.queue(name)
+
+
+def warn_of_kind(adeq: Adeq, queue: str, kind: str | None) -> None:
+    """Say on stderr if no worker has published the kind of a task. The task is stored all the same."""
+    with suppress(AdeqError):  # the user of the server may not be allowed to read kinds
+        if kind is not None and (said := adeq.kinds(queue).explain_unknown(kind)):
+            print(f"adeq: {said}", file=sys.stderr)
 
 
 def existing_domain(adeq: Adeq, name: str) -> pyadeq.Locks:

@@ -14,7 +14,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.complete import zone_names
-from pyadeq.ext.cli.resolve import queue_or_new
+from pyadeq.ext.cli.resolve import queue_or_new, warn_of_kind
 from pyadeq.ext.cli.schedule_listing import Name, as_dict, local_and_ahead, read_one, words
 from pyadeq.ext.cli.task_enqueue import enqueue, moment_option, option, read_payload
 from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
@@ -112,6 +112,7 @@ def set_(
     with connected(url) as adeq:
         there = queue_or_new(adeq, queue)
         answer = there.schedules.put(name, timing, data, overlap=overlap.value, **fields)
+        warn_of_kind(adeq, queue, fields.get("kind"))
         schedule, now = read_one(adeq, there, name)
     if output != Format.table:
         print_json({"queue": queue, "status": answer.status, **as_dict(schedule)}, output)

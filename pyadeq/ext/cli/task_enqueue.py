@@ -15,7 +15,7 @@ from pyadeq.errors import ConfigError, PartitionsChanged
 from pyadeq.ext.cli.arguments import QueueName, Tier, moment, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url
 from pyadeq.ext.cli.enqueue_file import Upload
-from pyadeq.ext.cli.resolve import queue_or_new
+from pyadeq.ext.cli.resolve import queue_or_new, warn_of_kind
 from pyadeq.keys import check_name
 
 STATUSES = ("created", "exists", "deduplicated")
@@ -178,6 +178,7 @@ def enqueue(
     data = read_payload(payload, raw)
     with connected(url, durability=durability.value) as adeq:
         receipt = queue_or_new(adeq, queue).enqueue(data, rid=rid, **given)
+        warn_of_kind(adeq, queue, kind)
     if output != Format.table:
         print_json({"queue": queue, "status": receipt.status, "id": receipt.id}, output)
     else:

@@ -139,9 +139,12 @@ class Process:
         url = wanted.adeq.address if isinstance(wanted, Worker) else shown_url(wanted.url)
         names = {"queue": worker.queue.name, "worker": worker.name}
         about = {} if isinstance(wanted, Worker) else {name: word for name, word in wanted.about.items() if word}
-        _say("worker started", **names, concurrency=worker.concurrency, **{"url": url, **about, **common})
+
+        def started() -> None:
+            _say("worker started", **names, concurrency=worker.concurrency, **{"url": url, **about, **common})
+
         try:
-            await worker.run()
+            await worker.run(on_connect=started)
         except TransportError as error:
             self._stop()
             raise unreachable(url, error) from error

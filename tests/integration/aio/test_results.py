@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pyadeq._async.queue import results
 from pyadeq._twins import aio_join, aio_sleep, aio_spawn
 from pyadeq.asyncio import Adeq, Failure, Queue, Task
 from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
@@ -81,6 +82,29 @@ async def test_who_waits_in_vain_hears_where_the_task_is(queue: Queue) -> None:
         await queue.run("work", wait=0.05)
     with pytest.raises(AdeqError, match="timeout"):
         await receipt.result("soon")  # type: ignore[arg-type]
+
+
+async def test_who_waits_in_vain_hears_why_no_worker_takes_it(
+    adeq: Adeq, queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(results, "EXPLAINED", 0.0)
+
+    async def refused(said: str, kind: str | None = "answr") -> None:
+        with pytest.raises(WaitTimeout, match=rf"is ready; it has not ended within the time to wait{said}$"):
+            await queue.run("work", kind=kind, wait=0)
+
+    unseen = f"no worker has been seen on queue '{queue.name}': start one, or look at its log"
+    await refused(f"; {unseen}")
+    await refused(f"; {unseen}")
+    await queue.register("w1")
+    await refused("")  # it may take all kinds
+    await adeq.kinds(queue.name).publish([{"kind": "answer"}])
+    unknown = f"no worker of '{queue.name}' has published the kind 'answr'; did you mean answer?"
+    await refused(f"; {unknown}".replace("?", r"\?"))
+    await refused("", kind="answer")
+    await refused("", kind=None)
+    told = [one.message.partition(" waits: ")[2] for one in caplog.records if one.name == "pyadeq.queue"]
+    assert told == [unseen, unknown], "each once"
 
 
 async def test_a_result_that_is_dropped_at_once_still_reaches_who_waits(queue: Queue) -> None:

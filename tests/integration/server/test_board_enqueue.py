@@ -158,6 +158,10 @@ async def test_a_form_of_a_kind_has_its_arguments(adeq: Adeq, http: AsyncClient)
     assert task
     assert (task.kind, task.headers) == ("send", {"_version": 2})
     assert task.payload == {"to": "ann", "copies": 2, "fast": True, "tags": ["x"], "token": "s3cret"}
+    made = await http.post(FORM, data={"id": "misspelt", "kind": "sendd"})
+    page = (await http.get(made.headers["location"])).text
+    assert "The task is enqueued. But no worker of" in page
+    assert "did you mean send?" in page
     for kind in ("odd", "none"):
         assert 'name="payload:json"' in (await http.get(FORM, params={"kind": kind})).text
     assert "payload" not in re.sub("<script.*", "", (await http.get(FORM, params={"kind": "plain"})).text)

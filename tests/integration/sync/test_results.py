@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pyadeq._sync.queue import results
 from pyadeq._twins import join, sleep, spawn
 from pyadeq import Adeq, Failure, Queue, Task
 from pyadeq.errors import AdeqError, TaskCancelled, TaskDead, TaskGone, WaitTimeout
@@ -82,6 +83,29 @@ def test_who_waits_in_vain_hears_where_the_task_is(queue: Queue) -> None:
         queue.run("work", wait=0.05)
     with pytest.raises(AdeqError, match="timeout"):
         receipt.result("soon")  # type: ignore[arg-type]
+
+
+def test_who_waits_in_vain_hears_why_no_worker_takes_it(
+    adeq: Adeq, queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(results, "EXPLAINED", 0.0)
+
+    def refused(said: str, kind: str | None = "answr") -> None:
+        with pytest.raises(WaitTimeout, match=rf"is ready; it has not ended within the time to wait{said}$"):
+            queue.run("work", kind=kind, wait=0)
+
+    unseen = f"no worker has been seen on queue '{queue.name}': start one, or look at its log"
+    refused(f"; {unseen}")
+    refused(f"; {unseen}")
+    queue.register("w1")
+    refused("")  # it may take all kinds
+    adeq.kinds(queue.name).publish([{"kind": "answer"}])
+    unknown = f"no worker of '{queue.name}' has published the kind 'answr'; did you mean answer?"
+    refused(f"; {unknown}".replace("?", r"\?"))
+    refused("", kind="answer")
+    refused("", kind=None)
+    told = [one.message.partition(" waits: ")[2] for one in caplog.records if one.name == "pyadeq.queue"]
+    assert told == [unseen, unknown], "each once"
 
 
 def test_a_result_that_is_dropped_at_once_still_reaches_who_waits(queue: Queue) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Final, NamedTuple
 
 from fastapi import Query, Request, Response
@@ -11,6 +12,7 @@ from starlette.responses import RedirectResponse
 
 from pyadeq import tiers
 from pyadeq.asyncio import TaskView
+from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.kinds import kinds_of
 from pyadeq.ext.server.board.forms import ask, read_form, say, typed
@@ -110,7 +112,12 @@ async def enqueue(request: Request, access: api.Enqueued, kind: Known = "") -> R
     sees = may(access.principal, "queue.observe", access.name, by_user=True)
     to = f"{at}/tasks/{segment(answer['id'])}" if sees else f"{at}/enqueue"
     response = RedirectResponse(url(request, to), status_code=303)
-    say(response, f"{SAID[answer['status']]}{'' if sees else ' ' + answer['id']}")
+    said = f"{SAID[answer['status']]}{'' if sees else ' ' + answer['id']}"
+    if wanted := _by_name(fields).get("kind"):
+        with suppress(AdeqError):
+            warning = await access.adeq.kinds(access.name).explain_unknown(wanted)
+            said += f" But {warning}" if warning else ""
+    say(response, said)
     return response
 
 
