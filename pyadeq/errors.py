@@ -143,12 +143,13 @@ class TaskGone(AdeqError):
 
 
 class UnknownTask(AdeqError):
-    """A task names a task in `after`, or a gathering parent, that does not exist. The task was not created.
+    """A task names a task in `after`, or a gathering parent, that does not exist. The task was not created. Or it is to
+    come after its own parent, which gathers it: each would wait for the other for ever.
 
     All other tasks of the call were.
 
     id: of the task that was not created, the first if there are several.
-    missing: the id that does not exist.
+    missing: the id that does not exist, or that of the gathering parent.
     receipts: the answers to all tasks of the call, in order; None for each task that was not created.
     """
 
@@ -163,7 +164,8 @@ class UnknownTask(AdeqError):
         more = f" ({others} more were not, either)" if others > 0 else ""
         return (
             f"task {self.id!r} was not made{more}: it is to come after {self.missing!r}, and there is no such task, or "
-            "no longer; enqueue that one first, or leave it out of `after`, and make the call again with the same rid"
+            "no longer, or it is the parent that gathers this task and so waits for it; enqueue that one first, or "
+            "leave it out of `after`, and make the call again with the same rid"
         )
 
 

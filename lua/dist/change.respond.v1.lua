@@ -841,12 +841,11 @@ local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__
     if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().queue__find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local missing = may_be_refused and (own.after and arg_rare().queue__find_missing(ctx, own.after, stamps[i])
-      or own.needs_parent and arg_rare().queue__find_missing(ctx, { own.parent }, stamps[i]))
+    local obstacle = may_be_refused and (own.after or own.needs_parent) and arg_rare().queue__find_obstacle(ctx, own, stamps[i], by_index)
     if may_be_refused and ctx.moved and not arg_rare().queue__is_here(own) then
       answers[i] = { 'moved' }
-    elseif missing then
-      answers[i] = { 'unknown', missing }
+    elseif obstacle then
+      answers[i] = { 'unknown', obstacle }
     elseif twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
       arg_rare().queue__merge_task(ctx, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
@@ -2146,6 +2145,33 @@ local function queue__find_missing(ctx, ids, stamp) local queue__task = KEYS[23]
   end
 end
 
+-- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
+-- false. A call looks at each task once.
+local function queue__gathers(ctx, id) local queue__task, queue__blocked = KEYS[23], KEYS[30]
+  if ctx.gathers[id] == nil then
+    local score = redis.call('ZSCORE', queue__blocked, id)
+    local row = score and redis.call('HMGET', queue__task .. id, 'gather', 'limited_by') or {}
+    ctx.gathers[id] = row[1] and not row[2] and string.format('%.0f', score % BAND) or false
+  end
+  return ctx.gathers[id]
+end
+
+-- find_obstacle(ctx, own, stamp, by_index): the first task because of which a new one is not created: a task of `after`, or
+-- a parent that it needs, that does not exist; or the parent that it is to come after, and that waits for it as one of
+-- its children, for it has too few others so far. nil if there is none. by_index: the children that this call has added.
+local function queue__find_obstacle(ctx, own, stamp, by_index) local queue__task, queue__children = KEYS[23], KEYS[39]
+  local parent, comes_after, others = own.parent, false, false
+  local missing = own.after and queue__find_missing(ctx, own.after, stamp) or own.needs_parent and queue__find_missing(ctx, { parent }, stamp)
+  if missing or not (parent and own.after) then return missing or nil end
+  for _, id in ipairs(own.after) do
+    comes_after, others = comes_after or id == parent, others or id ~= parent
+  end
+  if not comes_after or own.after_any and others or not queue__gathers(ctx, parent) then return end
+  local row = redis.call('HMGET', queue__task .. parent, 'gather', 'after_any')
+  local there = redis.call('ZCARD', queue__children .. parent) + #(by_index[queue__children .. parent] or {}) / 2
+  if there < (row[2] == '1' and 1 or tonumber(row[1])) then return parent end
+end
+
 -- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or
 -- after a change of `user:*`, `tag:*` or `key:*`.
 local function queue__full_score(ctx)
@@ -2200,16 +2226,12 @@ local function queue__join_chains(ctx, id, own, place, by_index)
 end
 
 -- join_gathering(ctx, own, parent): if the parent waits for its children, note in the record of a new child that it
--- counts, and the place of the parent, because a later task may have the same id. A call looks at each parent once.
-local function queue__join_gathering(ctx, own, parent) local queue__task, queue__blocked = KEYS[23], KEYS[30]
-  if ctx.gathers[parent] == nil then
-    local score = redis.call('ZSCORE', queue__blocked, parent)
-    local row = score and redis.call('HMGET', queue__task .. parent, 'gather', 'limited_by') or {}
-    ctx.gathers[parent] = row[1] and not row[2] and string.format('%.0f', score % BAND) or false
-  end
-  if ctx.gathers[parent] then
+-- counts, and the place of the parent, because a later task may have the same id.
+local function queue__join_gathering(ctx, own, parent)
+  local place = queue__gathers(ctx, parent)
+  if place then
     own.gathered = true
-    own[#own + 1], own[#own + 2] = 'gathered', ctx.gathers[parent]
+    own[#own + 1], own[#own + 2] = 'gathered', place
   end
 end
 
@@ -2477,7 +2499,7 @@ local function whole_via(own, slot, chain, via) local requests = KEYS[3]
   return via .. string.rep('>', steps(chain) - steps(via))
 end
 
-  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, is_behind_another = is_behind_another, keep_principals = keep_principals, leads_on = leads_on, leave_place = leave_place, reject = reject, take_due = take_due, load_change = load_change, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_missing = queue__find_missing, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, record_led = record_led, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_place = take_place, whole_via = whole_via }
+  arg_made = { leave_away = leave_away, approve = approve, can_be_asked = can_be_asked, comment = comment, delegation_named = delegation_named, is_late = is_late, cut_chain = cut_chain, escalate = escalate, find_delegation = find_delegation, is_behind_another = is_behind_another, keep_principals = keep_principals, leads_on = leads_on, leave_place = leave_place, reject = reject, take_due = take_due, load_change = load_change, put_out = put_out, queue__await_deadline = queue__await_deadline, queue__delay_until = queue__delay_until, queue__on_end = queue__on_end, queue__share_place = queue__share_place, queue__find_duplicate = queue__find_duplicate, queue__find_line = queue__find_line, queue__find_obstacle = queue__find_obstacle, queue__full_score = queue__full_score, queue__hold_keys = queue__hold_keys, queue__is_here = queue__is_here, queue__join_chains = queue__join_chains, queue__join_gathering = queue__join_gathering, queue__join_limit = queue__join_limit, queue__join_order = queue__join_order, queue__known_as = queue__known_as, queue__merge_task = queue__merge_task, queue__shorten_family = queue__shorten_family, queue__sweep_once = queue__sweep_once, queue__write_joins = queue__write_joins, record_led = record_led, retract = retract, send_follows = send_follows, shares_person = shares_person, still_holds = still_holds, take_place = take_place, whole_via = whole_via }
   return arg_made
 end
 

@@ -524,12 +524,11 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
     if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local missing = may_be_refused and (own.after and arg_rare().find_missing(ctx, own.after, stamps[i])
-      or own.needs_parent and arg_rare().find_missing(ctx, { own.parent }, stamps[i]))
+    local obstacle = may_be_refused and (own.after or own.needs_parent) and arg_rare().find_obstacle(ctx, own, stamps[i], by_index)
     if may_be_refused and ctx.moved and not arg_rare().is_here(own) then
       answers[i] = { 'moved' }
-    elseif missing then
-      answers[i] = { 'unknown', missing }
+    elseif obstacle then
+      answers[i] = { 'unknown', obstacle }
     elseif twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
       arg_rare().merge_task(ctx, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
@@ -1220,6 +1219,33 @@ local function find_missing(ctx, ids, stamp) local task = KEYS[4]
   end
 end
 
+-- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
+-- false. A call looks at each task once.
+local function gathers(ctx, id) local task, blocked = KEYS[4], KEYS[14]
+  if ctx.gathers[id] == nil then
+    local score = redis.call('ZSCORE', blocked, id)
+    local row = score and redis.call('HMGET', task .. id, 'gather', 'limited_by') or {}
+    ctx.gathers[id] = row[1] and not row[2] and string.format('%.0f', score % BAND) or false
+  end
+  return ctx.gathers[id]
+end
+
+-- find_obstacle(ctx, own, stamp, by_index): the first task because of which a new one is not created: a task of `after`, or
+-- a parent that it needs, that does not exist; or the parent that it is to come after, and that waits for it as one of
+-- its children, for it has too few others so far. nil if there is none. by_index: the children that this call has added.
+local function find_obstacle(ctx, own, stamp, by_index) local task, children = KEYS[4], KEYS[23]
+  local parent, comes_after, others = own.parent, false, false
+  local missing = own.after and find_missing(ctx, own.after, stamp) or own.needs_parent and find_missing(ctx, { parent }, stamp)
+  if missing or not (parent and own.after) then return missing or nil end
+  for _, id in ipairs(own.after) do
+    comes_after, others = comes_after or id == parent, others or id ~= parent
+  end
+  if not comes_after or own.after_any and others or not gathers(ctx, parent) then return end
+  local row = redis.call('HMGET', task .. parent, 'gather', 'after_any')
+  local there = redis.call('ZCARD', children .. parent) + #(by_index[children .. parent] or {}) / 2
+  if there < (row[2] == '1' and 1 or tonumber(row[1])) then return parent end
+end
+
 -- known_as(id, stamp): the answer for an id that is in use: 'created' if this call created the task (or an earlier task
 -- with this id), otherwise 'exists' and whether a later item of this call created it; nil if the id is free.
 local function known_as(id, stamp) local task = KEYS[4]
@@ -1354,16 +1380,12 @@ local function join_chains(ctx, id, own, place, by_index)
 end
 
 -- join_gathering(ctx, own, parent): if the parent waits for its children, note in the record of a new child that it
--- counts, and the place of the parent, because a later task may have the same id. A call looks at each parent once.
-local function join_gathering(ctx, own, parent) local task, blocked = KEYS[4], KEYS[14]
-  if ctx.gathers[parent] == nil then
-    local score = redis.call('ZSCORE', blocked, parent)
-    local row = score and redis.call('HMGET', task .. parent, 'gather', 'limited_by') or {}
-    ctx.gathers[parent] = row[1] and not row[2] and string.format('%.0f', score % BAND) or false
-  end
-  if ctx.gathers[parent] then
+-- counts, and the place of the parent, because a later task may have the same id.
+local function join_gathering(ctx, own, parent)
+  local place = gathers(ctx, parent)
+  if place then
     own.gathered = true
-    own[#own + 1], own[#own + 2] = 'gathered', ctx.gathers[parent]
+    own[#own + 1], own[#own + 2] = 'gathered', place
   end
 end
 
@@ -1449,12 +1471,12 @@ end
 -- item with the answer `unknown` creates none.
 local function refuse_new(ctx, ids, envelopes, stamps)
   local seen = {}
-  ctx.there = {}
+  ctx.there, ctx.gathers = {}, {}
   for i, id in ipairs(ids) do
     local own, stamp = envelopes[i], stamps[i]
     seen[id] = seen[id] or known_as(id, stamp)
-    if not seen[id] and not find_duplicate(ctx, own, stamp) and not (own.after and find_missing(ctx, own.after, stamp)
-      or own.needs_parent and find_missing(ctx, { own.parent }, stamp)) then
+    if not seen[id] and not find_duplicate(ctx, own, stamp)
+      and not ((own.after or own.needs_parent) and find_obstacle(ctx, own, stamp, {})) then
       return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
     end
   end
@@ -1626,7 +1648,7 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
   ctx.joins = {}
 end
 
-  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_missing = find_missing, known_as = known_as, fire_once = fire_once, firing_id = firing_id, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, note_taken_id = note_taken_id, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
+  arg_made = { await_deadline = await_deadline, delay_until = delay_until, share_place = share_place, chains_on_close = chains_on_close, find_duplicate = find_duplicate, find_line = find_line, find_obstacle = find_obstacle, known_as = known_as, fire_once = fire_once, firing_id = firing_id, full_score = full_score, hold_keys = hold_keys, is_here = is_here, join_chains = join_chains, join_gathering = join_gathering, join_limit = join_limit, join_order = join_order, merge_task = merge_task, note_taken_id = note_taken_id, plan_firing = plan_firing, refuse_new = refuse_new, shorten_family = shorten_family, retain = retain, sweep_once = sweep_once, write_joins = write_joins }
   return arg_made
 end
 

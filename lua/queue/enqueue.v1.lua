@@ -5,7 +5,7 @@
 -- payload). The tasks of a call keep their order. If no worker takes a task within fallback_after_ms, it waits in each
 -- fallback lane in turn; then it keeps waiting, or fails. A task with `after` starts when those tasks have ended as
 -- after_when says (completed by default), or one of them with after_any. `unknown` names the first task of `after`, or
--- with needs_parent the parent, that does not exist. A task with `gather` starts when this number of later tasks that
+-- with needs_parent the parent, that does not exist, or the parent that is in `after` and waits for this child. A task with `gather` starts when this number of later tasks that
 -- name it as their parent have ended. If that is no longer possible, it is dead (`after_failed`), or cancelled if it
 -- waits for a failure. Tasks of one ordering key start one after the other, each when the one before it has ended in
 -- any way. `epoch` is that of the map of partitions that the client used. A task that `moved` to another partition is
@@ -63,7 +63,7 @@
 -- EVENT  task.enqueued task.unblocked task.dead task.cancelled task.limited
 -- ROLE   produce
 -- REPLAY rid
--- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
+-- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 4 for a parent among these, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
 -- LATE   answer_waiters cancel_task
 
 -- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares

@@ -127,6 +127,20 @@ def enqueue_children_that_need_who_gathers_them(bench: Workbench, n: int) -> Any
     return bench.calls.enqueue_items([needing(id, parent) for id, _ in tasks(n)], "r")
 
 
+@scenario(1, 100, 1000)
+def enqueue_children_after_the_parent_that_waits_for_them(bench: Workbench, n: int) -> AnyCall:
+    parents = bench.fill(n, gather=2)
+    return bench.calls.enqueue([(f"c{at}", Task(parent=id, after=id)) for at, id in enumerate(parents)], "r")
+
+
+@scenario(1, 100)
+def enqueue_children_after_a_parent_with_enough_others(bench: Workbench, n: int) -> AnyCall:
+    parents = bench.fill(n, gather=1)
+    for id in parents:
+        bench.fill(1, parent=id)
+    return bench.calls.enqueue([(f"c{at}", Task(parent=id, after=id)) for at, id in enumerate(parents)], "r")
+
+
 @scenario(1, 100)
 def enqueue_children_whose_parent_is_lost(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.enqueue_items([needing(id, "lost") for id, _ in tasks(n)], "r")

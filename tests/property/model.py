@@ -46,8 +46,8 @@ class Model(Kept, Workers):
             twin, by = (None, "") if known == "created" else self._twin(spec, stamp)
             later, later_twin = (self._made_by(id, stamps[at + 1 :]) for id in (spec.id, twin))
             may_be_refused = by != "rid" and (not known or later) and (not twin or later_twin)
-            if may_be_refused and (missing := self._missing(spec.after, stamps[at:])):
-                answers.append(("unknown", missing))
+            if may_be_refused and (obstacle := self._obstacle(spec, stamps[at:])):
+                answers.append(("unknown", obstacle))
             elif twin and (by == "rid" or not known):
                 answers.append(("deduplicated", twin))
                 self._merge(twin, "key" if later_twin else by, spec, stamp)
@@ -67,7 +67,7 @@ class Model(Kept, Workers):
         for at, (spec, stamp) in enumerate(zip(specs, stamps, strict=True)):
             if self._known(spec.id, stamp):
                 known.add(spec.id)
-            if spec.id not in known and not self._twin(spec, stamp)[0] and not self._missing(spec.after, stamps[at:]):
+            if spec.id not in known and not self._twin(spec, stamp)[0] and not self._obstacle(spec, stamps[at:]):
                 return True
         return False
 

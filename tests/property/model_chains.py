@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.property.model_state import WINDOW, State
-from tests.property.records import ENDED, Note, Task
+from tests.property.records import ENDED, Note, Spec, Task
 
 FOR_EVER = 2**53  # ms
 
@@ -27,10 +27,24 @@ class Chains(State):
         """The first that there is not, or that a later item of the same call made when it was sent before."""
         return next((id for id in ids if id not in self.tasks or self.tasks[id].stamp in later), None)
 
+    def _obstacle(self, spec: Spec, later: Sequence[str]) -> str | None:
+        """The task because of which another one is not made: it is missing, or both would wait for each other."""
+        if missing := self._missing(spec.after, later):
+            return missing
+        parent = self._gathering(spec.parent)
+        if parent is None or parent.id not in spec.after or (spec.after_any and {*spec.after} != {parent.id}):
+            return None
+        wanted = 1 if parent.spec.after_any else parent.spec.gather
+        return parent.id if len(self._children(parent.id)) < wanted else None
+
+    def _gathering(self, id: str | None) -> Task | None:
+        """The task, if it waits for its children."""
+        task = self.tasks.get(id or "")
+        return task if task and task.state == "blocked" and task.spec.gather else None
+
     def _join(self, task: Task) -> None:
         """A child that came while its parent waits for children is one of those."""
-        parent = self.tasks.get(task.spec.parent or "")
-        if parent and parent.state == "blocked" and parent.spec.gather:
+        if parent := self._gathering(task.spec.parent):
             task.gathered = parent.place
 
     def _await_others(self, task: Task) -> None:

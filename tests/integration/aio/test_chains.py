@@ -101,6 +101,10 @@ async def test_a_task_after_one_that_there_is_not_is_an_error(queue: Queue) -> N
         await queue.enqueue("b", id="b", after="a")
     assert (raised.value.id, raised.value.missing, raised.value.receipts) == ("b", "a", [None])
     assert await states(queue, "b") == ["none"]
+    await queue.enqueue("p", id="p", gather=1)
+    with pytest.raises(UnknownTask, match="or it is the parent that gathers this task and so waits for it") as raised:
+        await queue.enqueue("c", id="c", parent="p", after="p")
+    assert (raised.value.missing, await states(queue, "c")) == ("p", ["none"])
 
 
 async def test_all_others_are_made_and_the_same_call_again_makes_the_rest(queue: Queue) -> None:

@@ -102,6 +102,10 @@ def test_a_task_after_one_that_there_is_not_is_an_error(queue: Queue) -> None:
         queue.enqueue("b", id="b", after="a")
     assert (raised.value.id, raised.value.missing, raised.value.receipts) == ("b", "a", [None])
     assert states(queue, "b") == ["none"]
+    queue.enqueue("p", id="p", gather=1)
+    with pytest.raises(UnknownTask, match="or it is the parent that gathers this task and so waits for it") as raised:
+        queue.enqueue("c", id="c", parent="p", after="p")
+    assert (raised.value.missing, states(queue, "c")) == ("p", ["none"])
 
 
 def test_all_others_are_made_and_the_same_call_again_makes_the_rest(queue: Queue) -> None:

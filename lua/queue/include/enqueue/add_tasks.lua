@@ -14,12 +14,11 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
     if keyed and known ~= 'created' then twin, by, later_twin = find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local missing = may_be_refused and (own.after and find_missing(ctx, own.after, stamps[i])
-      or own.needs_parent and find_missing(ctx, { own.parent }, stamps[i]))
+    local obstacle = may_be_refused and (own.after or own.needs_parent) and find_obstacle(ctx, own, stamps[i], by_index)
     if may_be_refused and ctx.moved and not is_here(own) then
       answers[i] = { 'moved' }
-    elseif missing then
-      answers[i] = { 'unknown', missing }
+    elseif obstacle then
+      answers[i] = { 'unknown', obstacle }
     elseif twin and (by == 'rid' or not known) then
       answers[i] = { 'deduplicated', twin }
       merge_task(ctx, twin, later_twin and 'key' or by, stamps[i], own, data[i])  -- the payload of the later item is newer
