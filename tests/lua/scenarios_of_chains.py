@@ -141,6 +141,16 @@ def enqueue_children_after_a_parent_with_enough_others(bench: Workbench, n: int)
     return bench.calls.enqueue([(f"c{at}", Task(parent=id, after=id)) for at, id in enumerate(parents)], "r")
 
 
+@scenario(1)
+def enqueue_children_after_their_parent_and_others(bench: Workbench, _: int) -> AnyCall:
+    any_child, both = bench.fill(1, gather=2, after_any=True) + bench.fill(1, gather=2)
+    x, y = bench.fill(2)
+    mixed = ((any_child, [any_child], True), (any_child, [any_child, x, y], True), (both, [x, y, both], False))
+    after = [(f"c{at}", Task(parent=id, after=ids, after_any=one)) for at, (id, ids, one) in enumerate(mixed)]
+    last = ("last", Task(parent=both, after=both))
+    return bench.calls.enqueue([*after, ("plain", Task(parent=both)), last], "r")
+
+
 @scenario(1, 100)
 def enqueue_children_whose_parent_is_lost(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.enqueue_items([needing(id, "lost") for id, _ in tasks(n)], "r")

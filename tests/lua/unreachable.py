@@ -24,6 +24,7 @@ UNREACHABLE: Final = {
         "queue/include/enqueue/add_plain_tasks.lua: no round over `#ids`",
         "queue/include/enqueue/add_plain_tasks.lua: no round over `of_user`",
         "queue/include/enqueue/add_tasks.lua: no round over `ids`",
+        "queue/include/enqueue/find_obstacle.lua: no round over `own.after`",
         "queue/include/enqueue/hold_new_keys.lua: no round over `#fields`",
         "queue/include/enqueue/new_keys.lua: no round over `#asked`",
         "queue/include/enqueue/new_keys.lua: no round over `#ids`",
