@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from pyadeq import Adeq, Cron, Queue, Task
+from pyadeq import Adeq, Cron, PartitionedQueue, Queue, Task
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError
 from pyadeq.ext.migrate import copy
 from pyadeq.ext.migrate.copy import QueueCopy
+from pyadeq.testing import Clock
 from tests.audit import audit_server
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
@@ -229,6 +230,32 @@ def test_what_is_in_use_is_not_overwritten(servers: tuple[Adeq, Adeq]) -> None:
         change()
         with pytest.raises(AdeqError, match=r"the copy of 'q' is in use"):
             QueueCopy(source, target, "q").run(queue)
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_expired_leases_are_taken_back_first(two_servers: list[EmbeddedServer], partitions: int) -> None:
+    """A claim takes them back, and a paused queue has no claims."""
+    clock = Clock()
+    with (
+        Adeq.from_url(two_servers[0].url, clock=clock) as source,
+        Adeq.from_url(two_servers[1].url, clock=clock) as target,
+    ):
+        for one in (source, target):
+            one.client.flushall()
+        source.queue("q").configure(clock="test", lease=1)
+        queue: Queue | PartitionedQueue = source.queue("q")
+        if partitions > 1:
+            queue = source.partitioned("q")
+            queue.repartition(partitions)
+        queue.enqueue_many([Task() for _ in range(120)])
+        assert len(queue.claim("w", 120)) == 120
+        clock.advance(0.9)
+        with pytest.raises(AdeqError, match="120 of its tasks run"):
+            QueueCopy(source, target, "q").run(queue)
+        clock.advance(3600)
+        done = QueueCopy(source, target, "q").run(queue)
+        assert done.equal
+        assert done.tasks == {"ready": 120, "delayed": 0, "blocked": 0, "finished": 0, "dead": 0}
 
 
 def test_a_producer_that_is_too_early_loses_nothing(servers: tuple[Adeq, Adeq]) -> None:

@@ -21,6 +21,8 @@ KEYS: Final = 500
 """How many keys are looked at in one round trip."""
 PORTION: Final = 1000
 """How many entries of a key are read or written by one command."""
+REAPED: Final = 100
+"""How many expired leases are taken back by one call."""
 PASSES: Final = 5
 MARK_SECONDS: Final = 7 * 86_400
 SKIPPED: Final = ("worker:", "workers", "wake:", "control:")
@@ -82,15 +84,18 @@ class QueueCopy:
         if queue.stats().mode != "paused":
             queue.pause()
         self._at("paused")
+        parts = [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue]
+        for part in parts:
+            while part.admin.reap(REAPED):  # claims do this, and nobody claims any more
+                pass
         stats = queue.stats()
         if stats.running:
             raise AdeqError(
                 f"queue {self._name} is paused, but {stats.running:,} of its tasks run, and would run on both servers; "
-                "wait until they have ended, or stop their workers, then repeat the command"
+                "wait until they or their leases have ended, or stop their workers, then repeat the command"
             )
-        bases = [one.base for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue.base]
         home = self._source.queue(self._name).base
-        bases = [home, *(base for base in bases if base != home)]
+        bases = [home, *(part.base for part in parts if part.base != home)]
         done = Copied(
             tasks={name: getattr(stats, name) for name in ("ready", "delayed", "blocked", "finished", "dead")}
         )
