@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 VECTORS = ROOT / "lua" / "conformance"
 SESSION_IDS = HERE / "session_ids.tsv"  # a test of Python has the same lines
+RATE_TAGS = HERE / "rate_tags.tsv"  # so has one of these
 WANTED = os.environ.get("ADEQ_TEST_EMBEDDING") == "1"
 LONG = 900  # seconds: a first build compiles all that it depends on
 

@@ -9,11 +9,11 @@ import pytest
 
 from pyadeq import Adeq
 from tests.embedding import projects
-from tests.embedding.projects import ROOT, SESSION_IDS, VECTORS, example, go_run, run, write_client
+from tests.embedding.projects import RATE_TAGS, ROOT, SESSION_IDS, VECTORS, example, go_run, run, write_client
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(2, 4)]
 
-OTHERS = "Conformance|Worker|Locks|SessionIDs"  # tests that have a function of their own below
+OTHERS = "Conformance|Worker|Locks|SessionIDs|RateTags"  # tests that have a function of their own below
 OLDEST_GO = "1.24"
 OLDEST = "github.com/redis/go-redis/v9@v9.19.0"
 
@@ -79,8 +79,8 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str) -> None:
     go_test(project, "-skip", OTHERS, ".", URL=cluster_url, CLUSTER="1")
 
 
-def test_what_it_derives_from_the_ids_of_sessions(project: Path) -> None:
-    go_test(project, "-run", "SessionIDs", ".", SESSION_IDS=str(SESSION_IDS))
+def test_which_partition_it_finds(project: Path) -> None:
+    go_test(project, "-run", "SessionIDs|RateTags", ".", SESSION_IDS=str(SESSION_IDS), RATE_TAGS=str(RATE_TAGS))
 
 
 def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq
-from tests.embedding.projects import ROOT, SESSION_IDS, VECTORS, cargo, example, run, target
+from tests.embedding.projects import RATE_TAGS, ROOT, SESSION_IDS, VECTORS, cargo, example, run, target
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(1, 4)]
 
@@ -61,8 +61,9 @@ def test_what_it_does_on_a_cluster(project: Path, cluster_url: str, name: str) -
     cargo_test(project, name, URL=cluster_url, CLUSTER="1")
 
 
-def test_what_it_derives_from_the_ids_of_sessions(project: Path) -> None:
+def test_which_partition_it_finds(project: Path) -> None:
     cargo_test(project, "session", SESSION_IDS=str(SESSION_IDS))
+    cargo_test(project, "rate", RATE_TAGS=str(RATE_TAGS))
 
 
 def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pyadeq import Adeq
 from tests.embedding import projects
-from tests.embedding.projects import ROOT, SESSION_IDS, VECTORS, example, run
+from tests.embedding.projects import RATE_TAGS, ROOT, SESSION_IDS, VECTORS, example, run
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.rotates(0, 4)]
 
@@ -55,8 +55,9 @@ def test_what_it_does(project: Path, private_url: str, library: str) -> None:
     run(project, "node", "--test", "client.test.js", LIBRARY=library, URL=private_url)
 
 
-def test_what_it_derives_from_the_ids_of_sessions(project: Path) -> None:
-    run(project, "node", "--test", "session.test.js", SESSION_IDS=str(SESSION_IDS))
+def test_which_partition_it_finds(project: Path) -> None:
+    files = {"SESSION_IDS": str(SESSION_IDS), "RATE_TAGS": str(RATE_TAGS)}
+    run(project, "node", "--test", "session.test.js", "rate.test.js", **files)
 
 
 def test_its_worker_and_its_locks(project: Path, private_url: str) -> None:

@@ -21,7 +21,7 @@ def model() -> dict[str, Any]:
     entries = [_script(one, scripts[one["id"]].text) for one in manifest["scripts"]]
     return {
         "version": __version__,
-        "bases": [*(f"{word}_base" for word in manifest["nouns"]), "partition_base", "session_partition_base"],
+        "bases": [f"{word}_base" for word in (*manifest["nouns"], "partition", "rate_partition", "session_partition")],
         "contract": manifest["contract"],
         "layout": manifest["layout"],
         "limits": manifest["limits"],
