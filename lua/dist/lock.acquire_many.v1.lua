@@ -42,7 +42,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   12 + 5n commands if they are free; at most 460 commands, 22,000 steps
+-- COST   12 + 5n commands if they are free; at most 660 commands, 33,000 steps
 
 local LAYOUT = 1
 local CREATED = 1
@@ -828,6 +828,7 @@ local function scan_line(ctx, search, scan) local graph = KEYS[3]
   local members = redis.call('ZRANGE', graph, '(' .. line .. scan.order .. '!', '(' .. line .. scan.stop,
     'BYLEX', 'LIMIT', 0, 64)
   ctx.visits = ctx.visits - 1 - #members
+  search.behind = search.behind or scan.own and members[1]
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
     scan.order, scan.counted = at, scan.counted or permits_of(wanted) ~= nil
@@ -896,7 +897,7 @@ local function find_dependents(ctx, search, request)
     if part.fence == '0' then search.wants[part.resource] = part.code end
     if part.fence == '0' and search.place ~= request.order then
       search.scans[#search.scans + 1] =
-        { resource = part.resource, order = request.order, code = part.code, by = request.owner, counted = false }
+        { resource = part.resource, order = request.order, code = part.code, by = request.owner, counted = false, own = true }
     end
   end
   search.place = request.order
@@ -1076,7 +1077,7 @@ end
 -- new_search(request): a search for the owners that wait for the owner of a request, directly or through others.
 -- `found`: the wait by which each owner was found first; `todo`: all by number, visited up to `at`, and the last one up
 -- to `cursor`; `scans`: lines that are still to be read; `from`: by resource, the place behind which all waiters are
--- known.
+-- known; `behind`: whether somebody waits behind the request's own place.
 local function new_search(request)
   return { todo = { { owner = request.owner, depth = 0 } }, count = 1, at = 1, scans = {}, found = {}, from = {},
     wants = {}, entries = {}, loaded = 0, rooms = {} }
@@ -1117,8 +1118,8 @@ local function find_place(ctx, request, tail, search)
         ahead = left_over(search, request, state, gone)
       end
     end
-    if not moved then
-      request.order, moved = tail, true
+    if not moved and search.behind then -- otherwise its place is the last one
+      request.order = tail
       search = new_search(request)
     elseif search.hard or not ahead then
       return search
@@ -1127,6 +1128,7 @@ local function find_place(ctx, request, tail, search)
       request.order = place_before(request, ahead)
       if search.soft and search.soft.order >= request.order then search.soft = nil end
     end
+    moved = true
   end
   request.unchecked, request.search = true, search
 end

@@ -38,7 +38,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   9 commands if it is free, 19 to wait, more if its owner holds locks that others wait for; at most 460 commands, 22,000 steps
+-- COST   9 commands if it is free, 19 to wait, more if its owner holds locks that others wait for; at most 670 commands, 32,000 steps
 
 local ctx, refused = open_domain({ rid })
 if refused then return refused end

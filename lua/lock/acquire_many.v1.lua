@@ -31,7 +31,7 @@
 -- EVENT  lock.acquired lock.queued lock.promoted lock.expired lock.cancelled lock.deadlock
 -- ROLE   work
 -- REPLAY rid
--- COST   12 + 5n commands if they are free; at most 460 commands, 22,000 steps
+-- COST   12 + 5n commands if they are free; at most 660 commands, 33,000 steps
 
 local parts, seen = {}, {}
 for i = 1, item_count do

@@ -19,7 +19,7 @@
 -- ROLE   work
 -- REPLAY goes_on
 -- FLAGS  allow-oom
--- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over; at most 2,300 commands, 110,000 steps
+-- COST   6 commands, 30 and more for each waiter; looks at `visits` commands, holds and waits in all, then hands over; at most 3,300 commands, 160,000 steps
 
 local ctx, refused = open_domain({})
 if refused then return refused end

@@ -143,6 +143,7 @@ def edges_of_another_page(bench: LockBench, n: int) -> AnyCall:
 
 def overrun(bench: LockBench, n: int, *, circle: bool) -> None:
     """A chain whose last wait was not looked into; it closes a circle, or does not."""
+    n = max(n, 4)  # three fit into the budget
     bench.real(bench.calls.configure(detect_visits=16))
     chain(bench, n)
     bench.hold("z", "other")

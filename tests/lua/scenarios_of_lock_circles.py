@@ -79,7 +79,7 @@ def detect_a_circle_that_another_is_to_pay_for(bench: LockBench, _: int) -> AnyC
 @scenario(0)
 def detect_one_who_moves_ahead_of_others(bench: LockBench, _: int) -> AnyCall:
     bench.real(bench.calls.configure(detect_visits=16, policy="priority"))
-    asked(bench, "a r", "a r=shared")
+    asked(bench, "a r", "a r=shared", *[f"a e{at}" for at in range(8)])
     asked(bench, "b r=shared s=shared", "c r=shared s", priority=0)
     asked(bench, "a r=shared s=shared")
     return bench.calls.detect(3, visits=100)
@@ -177,7 +177,7 @@ def acquire_many_permits_with_too_much_to_tell(bench: LockBench, _: int) -> AnyC
 
 @scenario(0)
 def detect_one_who_goes_to_another_place(bench: LockBench, _: int) -> AnyCall:
-    bench.real(bench.calls.configure(detect_visits=20, policy="priority"))
+    bench.real(bench.calls.configure(detect_visits=17, policy="priority"))
     permits(bench, "p", 3)
     asked(bench, "a p=2 r", "b s=shared", "c r=shared s", "d s p=2", "b p=2")
     return bench.calls.detect(1)
@@ -185,7 +185,7 @@ def detect_one_who_goes_to_another_place(bench: LockBench, _: int) -> AnyCall:
 
 @scenario(0)
 def detect_as_many_as_there_are(bench: LockBench, _: int) -> AnyCall:
-    bench.real(bench.calls.configure(detect_visits=30))
+    bench.real(bench.calls.configure(detect_visits=20))
     permits(bench, "p", 3)
     asked(bench, "a r=shared", "a r=shared p=3", "b p=2", "c p=1", "a p=3")
     return bench.calls.detect(1)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pyadeq import library
 from pyadeq.lock_models import CycleEdge
 from tests.lua.lock_workbench import LockBench
 
@@ -82,6 +85,31 @@ def test_permits_are_a_deadlock_only_if_none_comes_back(lock_bench: LockBench, s
     for owner in ("a", "b", "c")[:stuck]:
         lock_bench.wait("r", owner)
     assert lock_bench.run(lock_bench.acquire("q", "p", "o", "permit", wait=60)).status == status
+
+
+def owners_within_budget() -> int:
+    """What docs/concepts/locks.md says: for each owner a command for its hold and its wait, and one for the waiter."""
+    settings = library().manifest["nouns"]["lock"]["settings"]
+    return int(next(one["default"] for one in settings if one["name"] == "detect_visits")) // 5
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_ring_of_the_longest_length_is_refused_at_once(lock_bench: LockBench, over: int) -> None:
+    owners = owners_within_budget() + over
+    ring(lock_bench, owners - 1)
+    state = lock_bench.run(lock_bench.acquire("q", "r0", f"o{owners - 1}", wait=60))
+    assert (state.status, state.checked) == (("queued", False) if over else ("deadlock", True))
+    page = Path(__file__).parents[2].joinpath("docs/concepts/locks.md").read_text(encoding="utf-8")
+    assert f"up to {owners_within_budget()} owners" in page
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_with_a_waiter_behind_its_place_the_ring_is_searched_twice(lock_bench: LockBench, over: int) -> None:
+    owners = owners_within_budget() // 2 + over
+    ring(lock_bench, owners - 1)
+    lock_bench.wait("r0", "last", priority=9)
+    state = lock_bench.run(lock_bench.acquire("q", "r0", f"o{owners - 1}", wait=60, priority=0))
+    assert (state.status, state.checked) == (("queued", False) if over else ("deadlock", True))
 
 
 def test_a_search_over_its_budget_is_made_up_for(lock_bench: LockBench) -> None:

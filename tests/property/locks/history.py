@@ -58,7 +58,7 @@ class Style:
         return cls(
             policy=random.choice(("requester", "requester", "requester", "priority", "youngest")),
             rated=random.random() < 0.15,
-            visits=random.choice((1000, 1000, 1000, 16)),
+            visits=random.choice((1000, 1000, 1000, 16, 30)),
             calm=random.random() < 0.6,
             permits=random.choice((("k",), ("k",), (), ("k", "a"), RESOURCES)),
             owners=OWNERS[: random.choice((3, 5, 5, 5, 7))],

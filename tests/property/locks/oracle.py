@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from tests.property.locks.graph import Picture
 from tests.property.locks.link import Store
@@ -43,6 +44,10 @@ class Rules(ABC):
 
     def picture(self) -> Picture:
         return Picture(self.holders(), self.line(), self.capacity)
+
+    def moment(self) -> Picture:
+        """A picture that stays as it is."""
+        return Picture(self.holders(), [replace(one) for one in self.line()], self.capacity)
 
     def used(self, resource: str) -> int:
         return sum(part.permits for _, part in self.picture().holds(resource) if part.mode == "p")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.property.locks.graph import Picture, is_cycle
+from collections.abc import Sequence
+
+from tests.property.locks.graph import Picture, is_cycle, reachable
 from tests.property.locks.link import Plain
 from tests.property.locks.oracle import Rules
 from tests.property.locks.records import Part, Request
@@ -55,6 +57,12 @@ class Lines(Rules):
     def free_place(self, request: Request) -> bool:
         return not self.picture().stuck() and not self.at_own_place(request).stuck(leave=False)
 
+    def check_jump(self, request: Request, order: str, pictures: Sequence[Picture]) -> None:
+        """It passes nobody who could be served first (decision 12). pictures: the moments when it may have jumped."""
+        assert any(may_jump(request, order, picture) for picture in pictures), (
+            f"{request.rid} has jumped from {request.order} to {order}, past somebody who could be served first"
+        )
+
     def check_victim(self, victim: Request, circle: str, request: Request, tried: list[Picture]) -> None:
         assert any(is_cycle(circle, picture.edges()) for picture in tried), f"there is no such circle: {circle}"
         owners = [step.split(">")[0] for step in circle.split(" ")]
@@ -65,6 +73,24 @@ class Lines(Rules):
         rounds = sum(self.store.outcome(one.rid)[0] == "deadlock" for one in tried[0].line)
         for one in (one for one in tried[0].line if one.owner in owners and rounds <= ROUNDS):
             assert rank(victim, policy) >= rank(one, policy), f"by {policy} {one.rid} goes, not {victim.rid}"
+
+
+def may_jump(request: Request, order: str, picture: Picture) -> bool:
+    """All that it passes stand behind the foremost, who would wait for it for ever if it stood directly behind."""
+    line = [one for one in picture.line if one.rid != request.rid]
+    passed = [one for one in line if order < one.order < request.order and queue_together(request, one)]
+    if not passed:
+        return True
+    foremost = min(passed, key=lambda one: one.order)
+    behind = Picture(picture.holders, line, picture.capacity).inserted(request, line.index(foremost) + 1)
+    waits = reachable((edge.owner, edge.blocker) for edge in behind.edges())
+    return request.owner in waits.get(foremost.owner, ()) and {request.rid, foremost.rid} <= behind.stuck(leave=False)
+
+
+def queue_together(one: Request, other: Request) -> bool:
+    """Whether both wait for the same resource."""
+    wanted = {part.resource for part in other.parts if part.base != "covers"}
+    return any(part.base != "covers" and part.resource in wanted for part in one.parts)
 
 
 def rank(request: Request, policy: str) -> tuple[int, ...]:

@@ -144,6 +144,7 @@ class Oracle(Lines):
             return self._take(request, many)
         order = self.store.order(request.rid)
         self.check_place(request, order)
+        self.check_jump(request, order, [self.picture()])
         request.order = order
         self.live[request.rid] = request
         self.event("lock.queued", request.rid)
@@ -341,6 +342,7 @@ class Oracle(Lines):
         """What it does is up to it, as long as it is right, and no circle is left."""
         status, fields = self.answer
         self.detected = self.now
+        pictures = [self.moment()]
         for _, told in fields["items"]:
             victim, circle = self.live[told["rid"]], told["circle"]
             edges = [edge for one in self.line() for picture in self.places(one) for edge in picture.edges()]
@@ -348,6 +350,7 @@ class Oracle(Lines):
             assert victim.rid in self.picture().stuck(leave=False), f"{victim.rid} could wait"
             self.end(victim, "deadlock", circle)
             self.hand_off()
+            pictures.append(self.moment())
         for one in self.line():
             if (order := self.store.order(one.rid)) == "-":  # it could have what it wants where it was moved
                 assert any(self.grantable(one, picture) for picture in self.places(one)), f"{one.rid} has to wait"
@@ -355,6 +358,7 @@ class Oracle(Lines):
                 self.event("lock.promoted", one.rid)
                 self.hand_off()
             elif order != one.order:
+                self.check_jump(one, order, pictures)
                 one.order = order
                 self.event("lock.queued", one.rid)
         self.rates |= {name: int(due) for name, due in self.store.rates.items() if name.startswith("detect ")}

@@ -6,7 +6,7 @@ local function find_dependents(ctx, search, request)
     if part.fence == '0' then search.wants[part.resource] = part.code end
     if part.fence == '0' and search.place ~= request.order then
       search.scans[#search.scans + 1] =
-        { resource = part.resource, order = request.order, code = part.code, by = request.owner, counted = false }
+        { resource = part.resource, order = request.order, code = part.code, by = request.owner, counted = false, own = true }
     end
   end
   search.place = request.order

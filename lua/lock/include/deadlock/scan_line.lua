@@ -15,6 +15,7 @@ local function scan_line(ctx, search, scan)
   local members = redis.call('ZRANGE', graph, '(' .. line .. scan.order .. '!', '(' .. line .. scan.stop,
     'BYLEX', 'LIMIT', 0, 64)
   ctx.visits = ctx.visits - 1 - #members
+  search.behind = search.behind or scan.own and members[1]
   for _, member in ipairs(members) do
     local at, wanted, owner, rid = string.match(member, '^r %S+ q (%S+) (%S+) (%S+) (%S+)$')
     scan.order, scan.counted = at, scan.counted or permits_of(wanted) ~= nil

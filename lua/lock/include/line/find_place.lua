@@ -20,8 +20,8 @@ local function find_place(ctx, request, tail, search)
         ahead = left_over(search, request, state, gone)
       end
     end
-    if not moved then
-      request.order, moved = tail, true
+    if not moved and search.behind then -- otherwise its place is the last one
+      request.order = tail
       search = new_search(request)
     elseif search.hard or not ahead then
       return search
@@ -30,6 +30,7 @@ local function find_place(ctx, request, tail, search)
       request.order = place_before(request, ahead)
       if search.soft and search.soft.order >= request.order then search.soft = nil end
     end
+    moved = true
   end
   request.unchecked, request.search = true, search
 end
