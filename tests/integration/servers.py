@@ -177,6 +177,11 @@ class Watched:
 
             wait_until(is_over)
 
+    def notice_after(self, seconds: int) -> None:
+        """Let the sentinel start a failover only when the primary has been silent for this time."""
+        with redis.Redis(port=self.sentinel_port) as sentinel:
+            sentinel.execute_command("SENTINEL SET", "adeq", "down-after-milliseconds", seconds * 1000)
+
     def _start_sentinel(self, binary: Path) -> int:
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="adeq-")))
         port = free_port()

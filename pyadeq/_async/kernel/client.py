@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of 
     from pyadeq.models.lock import FoundDeadlock
 
 T = TypeVar("T")
+USUAL_RETRY = 5.0
 LONGEST_RETRY = 45.0
 # Seconds by which a server may be late in ending a wait.
 LATE = 5.0
@@ -61,7 +62,7 @@ class Adeq(Nouns):
     trace: a function that returns the W3C traceparent of the current work, or None; it is stored in events and tasks.
     `pyadeq.ext.otel.Traces` also makes spans.
     retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
-    TransportError.
+    TransportError. None: 5; with Sentinel or a cluster 45, because a failover takes longer than 5 s.
     durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
     This needs an append-only file and Redis 7.2 or Valkey, and `appendfsync always` on Valkey and on Redis before 8
     (`everysec` is refused). ConfigError otherwise. `replica`: when `replicas` replicas have it.
@@ -82,7 +83,7 @@ class Adeq(Nouns):
         source: str = "",
         clock: Callable[[], int] | None = None,
         trace: Callable[[], str | None] | None = None,
-        retry_for: float = 5.0,
+        retry_for: float | None = None,
         durability: str | None = None,
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
@@ -90,18 +91,19 @@ class Adeq(Nouns):
         batch: bool = False,
     ) -> None:
         with IMPORTING:
-            from pyadeq._async.kernel.connect import nodes_of
+            from pyadeq._async.kernel.connect import has_failover, nodes_of
             from pyadeq._async.kernel.hints import Hints
             from pyadeq._async.kernel.registering import Registering
             from pyadeq._async.kernel.scripts import Scripts
 
-        _check_retry_for(retry_for)
+        if retry_for is not None:
+            _check_retry_for(retry_for)
         super().__init__()
         self.client = client
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
         self.source = source
-        self._retry_for = retry_for
+        self._retry_for = retry_for if retry_for is not None else LONGEST_RETRY if has_failover(client) else USUAL_RETRY
         self._codec = codec
         self._clock = clock
         self._trace = trace
@@ -112,7 +114,7 @@ class Adeq(Nouns):
         waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
         self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
         self._registering = Registering(prefix, slot, lambda: self.address, self._register)
-        self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms, self._registering.add)
+        self._scripts = Scripts(self._nodes, self._retry_for, wanted, self.now_ms, self._registering.add)
         self._batch = batch
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
@@ -143,7 +145,7 @@ class Adeq(Nouns):
         source: str = "",
         clock: Callable[[], int] | None = None,
         trace: Callable[[], str | None] | None = None,
-        retry_for: float = 5.0,
+        retry_for: float | None = None,
         durability: str | None = None,
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,

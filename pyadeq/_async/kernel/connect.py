@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.connection import parse_url
-from redis.asyncio.sentinel import Sentinel
+from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.exceptions import RedisClusterException, RedisError
 
 from pyadeq._async.kernel.cluster import ClusterNodes
@@ -59,6 +59,13 @@ def nodes_of(client: Redis | RedisCluster, waits: Mapping[Use, float]) -> Nodes:
         )
     raise ConfigError(
         f"client: a {type(client).__module__}.{type(client).__name__} is not supported here; allowed: {CLIENTS}"
+    )
+
+
+def has_failover(client: Redis | RedisCluster) -> bool:
+    """Whether another server takes over if the primary fails: with Sentinel and in a cluster."""
+    return isinstance(client, RedisCluster) or isinstance(
+        getattr(client, "connection_pool", None), SentinelConnectionPool
     )
 
 

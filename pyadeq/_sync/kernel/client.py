@@ -26,7 +26,7 @@ from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import BadArgument, ClientClosed, ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models.base import Moment, Seconds, to_epoch_ms, utf8
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms
 from pyadeq.models.config import Mark
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of 
     from pyadeq.models.lock import FoundDeadlock
 
 T = TypeVar("T")
+USUAL_RETRY = 5.0
 LONGEST_RETRY = 45.0
 # Seconds by which a server may be late in ending a wait.
 LATE = 5.0
@@ -62,7 +63,7 @@ class Adeq(Nouns):
     trace: a function that returns the W3C traceparent of the current work, or None; it is stored in events and tasks.
     `pyadeq.ext.otel.Traces` also makes spans.
     retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
-    TransportError.
+    TransportError. None: 5; with Sentinel or a cluster 45, because a failover takes longer than 5 s.
     durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
     This needs an append-only file and Redis 7.2 or Valkey, and `appendfsync always` on Valkey and on Redis before 8
     (`everysec` is refused). ConfigError otherwise. `replica`: when `replicas` replicas have it.
@@ -83,7 +84,7 @@ class Adeq(Nouns):
         source: str = "",
         clock: Callable[[], int] | None = None,
         trace: Callable[[], str | None] | None = None,
-        retry_for: float = 5.0,
+        retry_for: float | None = None,
         durability: str | None = None,
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
@@ -91,18 +92,18 @@ class Adeq(Nouns):
         batch: bool = False,
     ) -> None:
         with IMPORTING:
-            from pyadeq._sync.kernel.connect import nodes_of
+            from pyadeq._sync.kernel.connect import has_failover, nodes_of
             from pyadeq._sync.kernel.hints import Hints
-            from pyadeq._sync.kernel.registering import Registering
             from pyadeq._sync.kernel.scripts import Scripts
 
-        _check_retry_for(retry_for)
+        if retry_for is not None:
+            _check_retry_for(retry_for)
         super().__init__()
         self.client = client
         self.prefix = check_name("prefix", prefix)
         self.slot = slot if slot is None else check_name("slot", slot)
         self.source = source
-        self._retry_for = retry_for
+        self._retry_for = retry_for if retry_for is not None else LONGEST_RETRY if has_failover(client) else USUAL_RETRY
         self._codec = codec
         self._clock = clock
         self._trace = trace
@@ -112,8 +113,7 @@ class Adeq(Nouns):
         usual = 0.0 if wanted.by_noun else confirmed
         waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
         self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
-        self._registering = Registering(prefix, slot, lambda: self.address, self._register)
-        self._scripts = Scripts(self._nodes, retry_for, wanted, self.now_ms, self._registering.add)
+        self._scripts = Scripts(self._nodes, self._retry_for, wanted, self.now_ms)
         self._batch = batch
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
@@ -144,7 +144,7 @@ class Adeq(Nouns):
         source: str = "",
         clock: Callable[[], int] | None = None,
         trace: Callable[[], str | None] | None = None,
-        retry_for: float = 5.0,
+        retry_for: float | None = None,
         durability: str | None = None,
         replicas: int = 1,
         durability_timeout: Seconds = 1.0,
@@ -152,10 +152,8 @@ class Adeq(Nouns):
         batch: bool = False,
         **options: Any,
     ) -> Self:
-        """Connect to a `redis://`, `rediss://`, `unix://` or `sentinel://` URL. Other options go to redis-py.
+        """Connect to a `redis://`, `rediss://` or `unix://` URL. Other options go to redis-py.
 
-        url: `sentinel://host:port,host:port/name` asks the sentinels for the primary of this name; `sentinels://` uses
-            TLS. Options for the sentinels begin with `sentinel_`: `sentinel_password`.
         cluster: the URL is that of a node of a cluster.
         """
         with IMPORTING:
@@ -283,7 +281,7 @@ class Adeq(Nouns):
         """
         if not 1 <= len(text) <= LONGEST_MARK:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"text: {len(text)} characters; allowed: 1 to {LONGEST_MARK}")
-        self.config("_marks").set("deployment", utf8(text, "text"), actor=actor)
+        self.config("_marks").set("deployment", text.encode(), actor=actor)
 
     def marks(self, since: Moment = 0) -> list[Mark]:
         """Return the marks since a time, oldest first."""
@@ -320,13 +318,6 @@ class Adeq(Nouns):
         """Send a call on separate connections, so that an urgent call never waits for a connection."""
         (outcome,) = self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
-
-    def _register(self, noun: str, names: Sequence[str]) -> None:
-        """Add names to the registry of a noun."""
-        registry = self.noun("registry", noun)
-        self.send_apart(
-            registry.calls.build("add", item=[one.split("/") if "/" in one else [one, None] for one in names])
-        )
 
     def node_of(self, key: str) -> object:
         """Return an identifier of the server that has a key, from the known slot map. Sends no command."""
@@ -384,7 +375,7 @@ class Adeq(Nouns):
         heard, replies = self._block(keys, seconds, *more)
         if not replies or isinstance(replies[0], Refusal):
             return heard, None
-        return heard, decoded(call, replies[0])
+        return heard, call.decode(replies[0])
 
     def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
         """Return what was heard, and the replies to the other commands."""
@@ -430,14 +421,11 @@ class Adeq(Nouns):
             for made in list(self._made.values()):
                 if hasattr(made, "close"):
                     made.close()
-            self._registering.close()
             self.hints.close()
             self._nodes.close()
         finally:
             if self._owns_client:
-                with IMPORTING:
-                    from pyadeq._sync.kernel.pools import close_client
-                close_client(self.client)
+                self.client.close()
         self._has_ended = True
 
     def __enter__(self) -> Self:

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own
 
 @pytest.fixture
 async def adeq(cluster: ThreePrimaries) -> AsyncIterator[Adeq]:
-    async with Adeq.from_url(cluster.url, cluster=True, retry_for=LONGEST_RETRY) as adeq:
+    async with Adeq.from_url(cluster.url, cluster=True) as adeq:
+        assert adeq._retry_for == LONGEST_RETRY  # a failover takes longer than the 5 s of other clients
         yield adeq
 
 

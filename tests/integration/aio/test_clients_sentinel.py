@@ -152,10 +152,11 @@ async def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> N
     silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
     async with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
         client = manager.master_for("adeq", retry=Retry(Counted(), 1000))
-        async with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
+        async with client, Adeq(client) as adeq:  # it repeats its calls for longer than any other client
             queue = adeq.queue(base_name)
             await queue.enqueue(1, id="a", rid="r")
             wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+            watched.notice_after(7)
             watched.primary.kill()
             assert (await queue.enqueue(1, id="a", rid="r")).status == "created"
     assert Counted.count == 0

@@ -153,10 +153,11 @@ def test_a_lost_primary_is_replaced(watched: Watched, base_name: str) -> None:
     silent = {"retry": Retry(Counted(), 1000), "socket_timeout": 1.0}
     with watch((HOST, unused_port()), (HOST, watched.sentinel_port), sentinel_kwargs=silent) as manager:
         client = manager.master_for("adeq", retry=Retry(Counted(), 1000))
-        with client, Adeq(client, retry_for=LONGEST_RETRY) as adeq:
+        with client, Adeq(client) as adeq:  # it repeats its calls for longer than any other client
             queue = adeq.queue(base_name)
             queue.enqueue(1, id="a", rid="r")
             wait_until(lambda: ask(watched.replica, "EXISTS", record(base_name)))
+            watched.notice_after(7)
             watched.primary.kill()
             assert (queue.enqueue(1, id="a", rid="r")).status == "created"
     assert Counted.count == 0
