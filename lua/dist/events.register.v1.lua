@@ -2,7 +2,8 @@
 -- generated from lua/events/register.v1.lua by lua/bundle.py; do not edit
 -- events.register.v1: register a group that reads the events of this base. It begins with the oldest event that there is;
 -- with the next one (`now`); or with the very first one (`first`), so that what has been trimmed is a gap. From now on no
--- event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is.
+-- event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is. create: register it
+-- even if nothing is stored under the base yet. The group then gets every event from the very first one on.
 --
 -- DATA   config   hash        {base}:events:config
 -- DATA   groups   zset        {base}:events:groups
@@ -11,6 +12,7 @@
 -- DATA   events   stream      {base}:events
 -- ARGV   group    name
 -- ARGV   start    enum oldest|now|first ?=oldest
+-- ARGV   create   bool                ?=0
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN registered now_ms:int
 -- RETURN exists   now_ms:int
@@ -69,15 +71,20 @@ if start == '' then
 elseif start ~= 'oldest' and start ~= 'now' and start ~= 'first' then
   return refuse('start', start, 'one of oldest, now, first')
 end
-local now_ms = ARGV[3]
+local create = ARGV[3]
+if create ~= '0' and create ~= '1' and create ~= '' then
+  return refuse('create', create, '0 or 1')
+end
+create = create == '1'
+local now_ms = ARGV[4]
 if now_ms == '' then
   now_ms = 0
 else
   now_ms = arg_uint(now_ms, 0, 9000000000000)
-  if not now_ms then return refuse('now_ms', ARGV[3], 'an integer from 0 to 9000000000000') end
+  if not now_ms then return refuse('now_ms', ARGV[4], 'an integer from 0 to 9000000000000') end
 end
-if #ARGV ~= 3 then
-  return redis.error_reply('ADEQ_ARG expected 3 arguments, got ' .. #ARGV)
+if #ARGV ~= 4 then
+  return redis.error_reply('ADEQ_ARG expected 4 arguments, got ' .. #ARGV)
 end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
@@ -155,7 +162,7 @@ local ctx, refused = open()
 if refused then return refused end
 local known = redis.call('ZSCORE', groups, group)
 if known then return { 'exists', ctx.now } end
-if redis.call('EXISTS', home) == 0 then return { 'missing', ctx.now } end
+if not create and redis.call('EXISTS', home) == 0 then return { 'missing', ctx.now } end
 local number = redis.call('ZCARD', groups)
 if number >= 100 then return { 'full', ctx.now } end
 

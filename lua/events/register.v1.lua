@@ -1,9 +1,11 @@
 -- events.register.v1: register a group that reads the events of this base. It begins with the oldest event that there is;
 -- with the next one (`now`); or with the very first one (`first`), so that what has been trimmed is a gap. From now on no
--- event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is.
+-- event is trimmed by age before the group has acknowledged it. A group that exists goes on where it is. create: register it
+-- even if nothing is stored under the base yet. The group then gets every event from the very first one on.
 --
 -- ARGV   group    name
 -- ARGV   start    enum oldest|now|first ?=oldest
+-- ARGV   create   bool                ?=0
 -- ARGV   now_ms   int 0..9000000000000 ?=0
 -- RETURN registered now_ms:int
 -- RETURN exists   now_ms:int
@@ -19,7 +21,7 @@ local ctx, refused = open()
 if refused then return refused end
 local known = redis.call('ZSCORE', groups, group)
 if known then return { 'exists', ctx.now } end
-if redis.call('EXISTS', home) == 0 then return { 'missing', ctx.now } end
+if not create and redis.call('EXISTS', home) == 0 then return { 'missing', ctx.now } end
 local number = redis.call('ZCARD', groups)
 if number >= 100 then return { 'full', ctx.now } end
 

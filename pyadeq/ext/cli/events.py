@@ -55,6 +55,7 @@ GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 def register(
     group: GroupName,
     now: Annotated[bool, typer.Option("--now", help="Begin with the next event, not with the oldest.")] = False,
+    create: Annotated[bool, typer.Option("--create", help="Also if nothing is stored there yet.")] = False,
     stream: Stream = "queue:default",
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -64,7 +65,7 @@ def register(
     A group that exists goes on where it is.
     """
     with connected(url) as adeq:
-        made = _events(adeq, stream).register(group, start="now" if now else "oldest")
+        made = _events(adeq, stream).register(group, start="now" if now else "oldest", create=create)
     status = "registered" if made else "exists"
     if output != Format.table:
         print_json({"stream": stream, "group": group, "status": status}, output)

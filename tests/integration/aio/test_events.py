@@ -136,6 +136,26 @@ async def test_events_of_other_nouns_and_partitions(adeq: Adeq, base_name: str) 
     assert adeq.noun("events", f"lock:{base_name}") is locks
 
 
+async def test_a_group_may_be_registered_at_a_deploy(adeq: Adeq, base_name: str) -> None:
+    """Before the first event: it gets all of them, whatever `start` says."""
+    for number, start in enumerate(("oldest", "now", "first")):
+        queue = adeq.queue(f"{base_name}-{number}")
+        events = adeq.events("queue", queue.name)
+        assert await events.register("audit", start=start, create=True)  # type: ignore[arg-type]
+        assert not await events.register("audit")
+        assert not (await events.read("audit")).events
+        await queue.enqueue(1, id="a")
+        await queue.admin.trim()
+        batch = await events.read("audit", wait=5)
+        assert ([one.event for one in batch.events], batch.gap) == (["task.enqueued"], None)
+    wide = adeq.partitioned(f"{base_name}-wide")
+    assert await wide.events.register("audit", create=True)
+    await wide.repartition(2)
+    await wide.enqueue_many(range(20))
+    read = [id for _ in range(4) for one in (await wide.events.read("audit")).events for id in one.ids]
+    assert len(read) == 20
+
+
 async def test_what_is_not_accepted(adeq: Adeq, events: Events) -> None:
     with pytest.raises(UnknownGroup, match="has no group 'audit' that reads its events; register it first"):
         await events.read("audit")

@@ -676,6 +676,16 @@ async def test_a_group_is_in_all_partitions(adeq: Adeq, http: AsyncClient) -> No
     assert (await http.post(f"{GROUPS}/g:read")).status_code == 404
 
 
+async def test_a_group_may_be_registered_before_the_first_event(adeq: Adeq, http: AsyncClient) -> None:
+    assert (await http.post(GROUPS, json={"group": "g"})).status_code == 404
+    assert (await http.post(GROUPS, json={"group": "g", "create": True})).json() == {"status": "registered"}
+    assert [one["name"] for one in (await http.get(GROUPS)).json()["groups"]] == ["g"]
+    assert (await http.post(f"{GROUPS}/g:read")).json()["events"] == []
+    await adeq.queue("mail").enqueue(1, id="a")
+    (event,) = (await http.post(f"{GROUPS}/g:read")).json()["events"]
+    assert event["event"] == "task.enqueued"
+
+
 async def test_groups_need_their_roles(adeq: Adeq, asking: Ask) -> None:
     await adeq.queue("mail").enqueue(1)
     await adeq.events("queue", "mail").register("g")

@@ -73,6 +73,11 @@ def register_where_nothing_is_stored(bench: Bench, _: int) -> AnyCall:
 
 
 @scenario(0, clock="server")
+def register_before_anything_is_stored(bench: Bench, _: int) -> AnyCall:
+    return bench.call("register", group="a", create=True)
+
+
+@scenario(0, clock="server")
 def register_the_first(bench: Bench, _: int) -> AnyCall:
     bench.make_home()
     return bench.call("register", group="a")

@@ -47,12 +47,14 @@ class PartitionedEvents(Events):
 
     # Groups
 
-    async def register(self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest") -> bool:
+    async def register(
+        self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest", create: bool = False
+    ) -> bool:
         """Register a group in each partition; see `Events.register`. False: it exists in all of them."""
         made = False
         # The queue's own base comes last: a reader that finds the group there adds it to partitions that lack it.
         for tag in reversed((await self._queue._read()).by_age):
-            made = await self.part(tag).register(group, start=start) or made
+            made = await self.part(tag).register(group, start=start, create=create) or made
         return made
 
     async def drop(self, *groups: str) -> list[str]:

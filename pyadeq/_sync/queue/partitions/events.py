@@ -48,12 +48,14 @@ class PartitionedEvents(Events):
 
     # Groups
 
-    def register(self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest") -> bool:
+    def register(
+        self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest", create: bool = False
+    ) -> bool:
         """Register a group in each partition; see `Events.register`. False: it exists in all of them."""
         made = False
         # The queue's own base comes last: a reader that finds the group there adds it to partitions that lack it.
         for tag in reversed((self._queue._read()).by_age):
-            made = self.part(tag).register(group, start=start) or made
+            made = self.part(tag).register(group, start=start, create=create) or made
         return made
 
     def drop(self, *groups: str) -> list[str]:

@@ -17,6 +17,7 @@ from pyadeq.ext.finding import nouns_with_events
 from pyadeq.ext.server.api.operations import Operation
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.server.reads import ask
 from pyadeq.ext.server.rights import REVEAL, Principal
 
 MOST_MERGED: Final = 32
@@ -30,7 +31,7 @@ class Reading:
     """Access to the events of one of a noun, or of one of its partitions. noun, name: as in the path.
 
     streams: by the tags of their partitions. events: those of all of them, or of the only one. users: of whose tasks
-    they may be; None: all events.
+    they may be; None: all events. stored: whether the noun has been used.
     """
 
     gate: Gate
@@ -40,6 +41,7 @@ class Reading:
     streams: dict[str, Events]
     events: Events
     users: frozenset[str] | None
+    stored: bool = True
 
     @property
     def reveals(self) -> bool:
@@ -48,10 +50,11 @@ class Reading:
         return any(REVEAL in scope.rights and scope.user is None for scope in self.principal.scopes_of(own))
 
 
-def reading(operation: Operation, merged: bool = False) -> Any:
+def reading(operation: Operation, merged: bool = False, unused: bool = False) -> Any:
     """A dependency: the events that the path names, for somebody who may see them, and has the roles of the operation.
 
     A queue without a partition means all its partitions. merged: so does each other name, and all are read as one.
+    unused: the name may be one that is not used yet.
     """
     role, by_user = operation.also.removeprefix("events."), operation.by_user != "refused"
 
@@ -69,7 +72,7 @@ def reading(operation: Operation, merged: bool = False) -> Any:
         if noun not in nouns_with_events():
             raise missing("noun", noun)
         users = check(principal, noun, own, role, by_user)
-        found, there = await _look(gate, noun, own)
+        found, there, stored = await _look(gate, noun, own, unused)
         if not there:
             raise missing(noun, own)
         of = name if tag else own
@@ -83,7 +86,7 @@ def reading(operation: Operation, merged: bool = False) -> Any:
         streams = {one.partition("/")[2] or WHOLE: gate.adeq.events(noun, one) for one in there}
         of_all = isinstance(found, PartitionedQueue) and len(streams) > 1
         events = found.events if of_all else next(iter(streams.values()))
-        return Reading(gate, noun, name, principal, streams, events, users)
+        return Reading(gate, noun, name, principal, streams, events, users, stored)
 
     find.__annotations__ |= {"request": Request}
     return Depends(find)
@@ -113,13 +116,16 @@ async def streams_of(gate: Gate, noun: str, name: str) -> list[str]:
     return (await _look(gate, noun, name))[1]
 
 
-async def _look(gate: Gate, noun: str, name: str) -> tuple[Any, list[str]]:
-    """The object, and the names of its streams."""
-    found = await gate.find(noun, name, False)
-    if found is None:
-        return None, []
+async def _look(gate: Gate, noun: str, name: str, unused: bool = False) -> tuple[Any, list[str], bool]:
+    """The object, the names of its streams, and whether it is stored. If not, it must be `unused` or have groups."""
+    found: Any = await gate.find(noun, name, False)
+    stored = found is not None
+    if not stored:
+        found = await gate.find(noun, name, True)
+        if not unused and not await ask(gate.adeq, "exists", f"{found.base}:events:groups"):
+            return None, [], False
     if isinstance(found, PartitionedQueue):
         bases = [one.base for one in await found.partitions()]
     else:
         bases = list(getattr(found, "bases", (found.base,)))
-    return found, [base.rpartition(":")[2].removesuffix("}") for base in bases]
+    return found, [base.rpartition(":")[2].removesuffix("}") for base in bases], stored

@@ -27,10 +27,14 @@ router = APIRouter()
 
 
 class NewGroup(Strict):
-    """start: the first event to read: the oldest that there is, or the next one."""
+    """start: the first event to read: the oldest that there is, or the next one.
+
+    create: register it even if the name is not used yet.
+    """
 
     group: str
     start: Literal["oldest", "now"] = "oldest"
+    create: bool = False
 
 
 class ReadBody(Strict):
@@ -141,7 +145,7 @@ def _at(method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
     operation = Operation(f"{method} {path}", needs="observe", also=also, name=f"events_{name}")
 
     def added(handler: F) -> F:
-        handler.__annotations__["found"] = Annotated[Reading, reading(operation)]
+        handler.__annotations__["found"] = Annotated[Reading, reading(operation, unused=name == "register")]
         return by_hand(router, operation, **options)(handler)
 
     return added
@@ -160,7 +164,9 @@ async def register(found: Reading, body: NewGroup) -> Registered:
 
     With partitions, the id of an event is `<partition>:<id>`, and a batch has events of one partition, in its order.
     """
-    made = await found.events.register(body.group, start=body.start)
+    if not found.stored and not body.create:
+        raise missing(found.noun, found.name)
+    made = await found.events.register(body.group, start=body.start, create=True)
     return Registered(status="registered" if made else "exists")
 
 
