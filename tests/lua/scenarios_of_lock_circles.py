@@ -77,6 +77,13 @@ def detect_a_circle_that_another_is_to_pay_for(bench: LockBench, _: int) -> AnyC
 
 
 @scenario(0)
+def acquire_many_at_the_end_and_not_ahead_of_one_who_depends_on_it(bench: LockBench, _: int) -> AnyCall:
+    """By its priority p would stand ahead of o, and wait for o's lock."""
+    asked(bench, "holder r", "o k", "o r")
+    return ask(bench, "p", "k", "r", priority=0)
+
+
+@scenario(0)
 def detect_one_who_moves_ahead_of_others(bench: LockBench, _: int) -> AnyCall:
     bench.real(bench.calls.configure(detect_visits=16, policy="priority"))
     asked(bench, "a r", "a r=shared", *[f"a e{at}" for at in range(8)])

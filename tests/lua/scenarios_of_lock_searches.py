@@ -220,7 +220,7 @@ def line_for_permits(bench: LockBench, n: int) -> None:
     """q waits for what h has, and h for what q has, as so many others do, who stand behind q for permits."""
     bench.real(bench.calls.configure(detect_visits=16))
     permits(bench, "p", 1)
-    asked(bench, "h p=1", *[f"q e{at}" for at in range(8)], "q r", "h r")
+    asked(bench, "h p=1", *[f"q e{at}" for at in range(5)], "q r", "h r")
     bench.wait("p", "q", "permit", rid="q")
     asked(bench, *[f"d{at} r p=1" for at in range(n)], priority=9)
     bench.ask("ZADD", ":unchecked", bench.now, "q")
