@@ -26,7 +26,7 @@ from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import BadArgument, ClientClosed, ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models.base import Moment, Seconds, to_epoch_ms
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms, utf8
 from pyadeq.models.config import Mark
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
@@ -94,6 +94,7 @@ class Adeq(Nouns):
         with IMPORTING:
             from pyadeq._sync.kernel.connect import has_failover, nodes_of
             from pyadeq._sync.kernel.hints import Hints
+            from pyadeq._sync.kernel.registering import Registering
             from pyadeq._sync.kernel.scripts import Scripts
 
         if retry_for is not None:
@@ -113,7 +114,8 @@ class Adeq(Nouns):
         usual = 0.0 if wanted.by_noun else confirmed
         waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
         self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
-        self._scripts = Scripts(self._nodes, self._retry_for, wanted, self.now_ms)
+        self._registering = Registering(prefix, slot, lambda: self.address, self._register)
+        self._scripts = Scripts(self._nodes, self._retry_for, wanted, self.now_ms, self._registering.add)
         self._batch = batch
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
@@ -152,8 +154,10 @@ class Adeq(Nouns):
         batch: bool = False,
         **options: Any,
     ) -> Self:
-        """Connect to a `redis://`, `rediss://` or `unix://` URL. Other options go to redis-py.
+        """Connect to a `redis://`, `rediss://`, `unix://` or `sentinel://` URL. Other options go to redis-py.
 
+        url: `sentinel://host:port,host:port/name` asks the sentinels for the primary of this name; `sentinels://` uses
+            TLS. Options for the sentinels begin with `sentinel_`: `sentinel_password`.
         cluster: the URL is that of a node of a cluster.
         """
         with IMPORTING:
@@ -281,7 +285,7 @@ class Adeq(Nouns):
         """
         if not 1 <= len(text) <= LONGEST_MARK:
             raise BadArgument("ADEQ_ARG", "pyadeq", f"text: {len(text)} characters; allowed: 1 to {LONGEST_MARK}")
-        self.config("_marks").set("deployment", text.encode(), actor=actor)
+        self.config("_marks").set("deployment", utf8(text, "text"), actor=actor)
 
     def marks(self, since: Moment = 0) -> list[Mark]:
         """Return the marks since a time, oldest first."""
@@ -318,6 +322,13 @@ class Adeq(Nouns):
         """Send a call on separate connections, so that an urgent call never waits for a connection."""
         (outcome,) = self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
+
+    def _register(self, noun: str, names: Sequence[str]) -> None:
+        """Add names to the registry of a noun."""
+        registry = self.noun("registry", noun)
+        self.send_apart(
+            registry.calls.build("add", item=[one.split("/") if "/" in one else [one, None] for one in names])
+        )
 
     def node_of(self, key: str) -> object:
         """Return an identifier of the server that has a key, from the known slot map. Sends no command."""
@@ -375,7 +386,7 @@ class Adeq(Nouns):
         heard, replies = self._block(keys, seconds, *more)
         if not replies or isinstance(replies[0], Refusal):
             return heard, None
-        return heard, call.decode(replies[0])
+        return heard, decoded(call, replies[0])
 
     def _block(self, keys: Sequence[str], seconds: float, *more: bytes) -> tuple[str | None, list[Any]]:
         """Return what was heard, and the replies to the other commands."""
@@ -421,11 +432,14 @@ class Adeq(Nouns):
             for made in list(self._made.values()):
                 if hasattr(made, "close"):
                     made.close()
+            self._registering.close()
             self.hints.close()
             self._nodes.close()
         finally:
             if self._owns_client:
-                self.client.close()
+                with IMPORTING:
+                    from pyadeq._sync.kernel.pools import close_client
+                close_client(self.client)
         self._has_ended = True
 
     def __enter__(self) -> Self:

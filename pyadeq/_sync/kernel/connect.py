@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 from redis import Redis, RedisCluster
-from redis.sentinel import SentinelConnectionPool
+from redis.connection import parse_url
+from redis.sentinel import Sentinel, SentinelConnectionPool
 from redis.exceptions import RedisClusterException, RedisError
 
 from pyadeq._sync.kernel.cluster import ClusterNodes
@@ -18,6 +20,12 @@ from pyadeq._twins import CLIENTS
 from pyadeq.errors import ConfigError, TransportError
 from pyadeq.keys import hint
 
+URLS = "redis://host:port, rediss://host:port, unix:///path, sentinel://host:port,host:port/name, sentinels://… (TLS)"
+SENTINEL_PORT = 26379
+SENTINEL_URL = re.compile(
+    r"sentinel(?P<tls>s?)://(?P<user>[^/?#]*@)?(?P<hosts>[^@/?#]+)/(?P<name>[^/?#]+)(?:/(?P<db>\d*))?(?P<query>\?[^#]*)?"
+)
+
 
 def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence[str]) -> Redis | RedisCluster:
     """Return a redis-py client for a URL. own: the other options of `from_url`, for errors."""
@@ -25,13 +33,14 @@ def client_of(url: str, cluster: bool, options: Mapping[str, Any], own: Sequence
     try:
         if cluster:
             return RedisCluster.from_url(url, **settings)
-        client = Redis.from_url(url, **{"retry": no_retry(), **settings})
+        make = _sentinel_client if url.startswith(("sentinel://", "sentinels://")) else Redis.from_url
+        client = make(url, **{"retry": no_retry(), **settings})
         pool = client.connection_pool
         pool.connection_class(**pool.connection_kwargs)  # an option that redis-py does not know is found here
     except TypeError as error:
         raise _unknown_option(error, own) from None
     except ValueError:  # the error does not show the URL: it may hold a password
-        raise ConfigError("url: what was given is not accepted; allowed: redis://, rediss://, unix://") from None
+        raise ConfigError(f"url: this value is not accepted; allowed: {URLS}") from None
     except RedisClusterException as error:
         if not isinstance(error.__cause__, RedisError):
             raise ConfigError(f"url: it is not that of a node of a cluster: {error}") from None
@@ -68,6 +77,32 @@ def client_like(client: Redis | RedisCluster, longest_wait: float) -> Redis | No
     if not isinstance(client, Redis):
         return None
     return Redis.from_pool(own_pool(client.connection_pool, longest_wait))
+
+
+def _sentinel_client(url: str, **options: Any) -> Redis:
+    """Return a client of the primary that sentinels name. ValueError for a URL of another form.
+
+    Options that begin with `sentinel_`, such as `sentinel_password`, are for the connections to the sentinels.
+    """
+    given = SENTINEL_URL.fullmatch(url)
+    if given is None:
+        raise ValueError("not the URL of sentinels")
+    parse: Any = parse_url
+    options |= parse(f"redis://{given['user'] or ''}server/{given['db'] or 0}{given['query'] or ''}")
+    del options["host"]
+    if given["tls"]:
+        options["ssl"] = True
+    for_sentinels = {name: value for name, value in options.items() if name.startswith(("socket_", "ssl"))}
+    for name in [name for name in options if name.startswith("sentinel_")]:
+        for_sentinels[name.removeprefix("sentinel_")] = options.pop(name)
+    addresses = [parse(f"redis://{host}") for host in given["hosts"].split(",")]
+    if not all("host" in one for one in addresses):
+        raise ValueError("an address of a sentinel is empty")
+    places = [(one["host"], one.get("port", SENTINEL_PORT)) for one in addresses]
+    untyped: Any = Sentinel
+    sentinels = untyped(places, sentinel_kwargs={**for_sentinels, "retry": options["retry"]}, **options)
+    client: Redis = sentinels.master_for(unquote(given["name"]))
+    return client
 
 
 def _unknown_option(error: TypeError, own: Sequence[str]) -> Exception:
