@@ -2145,6 +2145,20 @@ local function queue__find_missing(ctx, ids, stamp) local queue__task = KEYS[23]
   end
 end
 
+-- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
+-- waits in addition. The second value is the task's place, if a child knows it; the third, how many children have not
+-- ended. Looks at 1,000 children.
+local function queue__gather_left(id, record, others) local queue__task, queue__finished, queue__dead, queue__children = KEYS[23], KEYS[32], KEYS[33], KEYS[39]
+  local kids, ended, place = redis.call('ZRANGE', queue__children .. id, 0, 999), 0, nil
+  local done = #kids > 0 and redis.call('ZMSCORE', queue__finished, unpack(kids)) or {}  -- at most 1,000: the page
+  local died = #kids > 0 and redis.call('ZMSCORE', queue__dead, unpack(kids)) or {}  -- at most 1,000: the page
+  for i, kid in ipairs(kids) do
+    if done[i] or died[i] then ended = ended + 1 end
+    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', queue__task .. kid, 'gathered') or nil)
+  end
+  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place, #kids - ended
+end
+
 -- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
 -- false. A call looks at each task once.
 local function queue__gathers(ctx, id) local queue__task, queue__blocked = KEYS[23], KEYS[30]
@@ -2167,9 +2181,10 @@ local function queue__find_obstacle(ctx, own, stamp, by_index) local queue__task
     comes_after, others = comes_after or id == parent, others or id ~= parent
   end
   if not comes_after or own.after_any and others or not queue__gathers(ctx, parent) then return end
-  local row = redis.call('HMGET', queue__task .. parent, 'gather', 'after_any')
-  local there = redis.call('ZCARD', queue__children .. parent) + #(by_index[queue__children .. parent] or {}) / 2
-  if there < (row[2] == '1' and 1 or tonumber(row[1])) then return parent end
+  local row = redis.call('HMGET', queue__task .. parent, 'gather', 'after_any', 'awaits')
+  local left, _, there = queue__gather_left(parent, { gather = tonumber(row[1]), awaits = row[3] }, 0)
+  there = there + #(by_index[queue__children .. parent] or {}) / 2
+  if there < (row[2] == '1' and 1 or left) then return parent end
 end
 
 -- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or

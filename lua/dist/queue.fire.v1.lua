@@ -1219,6 +1219,20 @@ local function find_missing(ctx, ids, stamp) local task = KEYS[4]
   end
 end
 
+-- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
+-- waits in addition. The second value is the task's place, if a child knows it; the third, how many children have not
+-- ended. Looks at 1,000 children.
+local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[16], KEYS[17], KEYS[23]
+  local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
+  local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
+  local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
+  for i, kid in ipairs(kids) do
+    if done[i] or died[i] then ended = ended + 1 end
+    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', task .. kid, 'gathered') or nil)
+  end
+  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place, #kids - ended
+end
+
 -- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
 -- false. A call looks at each task once.
 local function gathers(ctx, id) local task, blocked = KEYS[4], KEYS[14]
@@ -1241,9 +1255,10 @@ local function find_obstacle(ctx, own, stamp, by_index) local task, children = K
     comes_after, others = comes_after or id == parent, others or id ~= parent
   end
   if not comes_after or own.after_any and others or not gathers(ctx, parent) then return end
-  local row = redis.call('HMGET', task .. parent, 'gather', 'after_any')
-  local there = redis.call('ZCARD', children .. parent) + #(by_index[children .. parent] or {}) / 2
-  if there < (row[2] == '1' and 1 or tonumber(row[1])) then return parent end
+  local row = redis.call('HMGET', task .. parent, 'gather', 'after_any', 'awaits')
+  local left, _, there = gather_left(parent, { gather = tonumber(row[1]), awaits = row[3] }, 0)
+  there = there + #(by_index[children .. parent] or {}) / 2
+  if there < (row[2] == '1' and 1 or left) then return parent end
 end
 
 -- known_as(id, stamp): the answer for an id that is in use: 'created' if this call created the task (or an earlier task

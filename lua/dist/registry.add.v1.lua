@@ -1,7 +1,8 @@
 #!lua
 -- generated from lua/registry/add.v1.lua by lua/bundle.py; do not edit
 -- registry.add.v1: add names. A client adds each name once, after its first write. A program that scans all keys adds what
--- it found, and then says with `scan_ms` when its scan began: from then on, the names are complete up to that time.
+-- it found, and then says with `scan_ms` when its scan began: from then on, the names are complete up to that time. If the
+-- registry is full, it does not become complete.
 --
 -- DATA   names  zset {base}:names
 -- DATA   scan   hash {base}:scan
@@ -149,7 +150,10 @@ for i = 1, item_count do
     full = full + 1
   end
 end
-if scan_ms > tonumber(redis.call('HGET', scan, 'began_ms') or 0) then
-  redis.call('HSET', scan, 'began_ms', string.format('%.0f', math.min(scan_ms, ctx.now)))
+if scan_ms > 0 then
+  redis.call('HDEL', scan, 'by', 'until_ms')
+  if full == 0 and scan_ms > tonumber(redis.call('HGET', scan, 'began_ms') or 0) then
+    redis.call('HSET', scan, 'began_ms', string.format('%.0f', math.min(scan_ms, ctx.now)), 'ended_ms', ctx.now_text)
+  end
 end
 return { 'ok', ctx.now, added, full }

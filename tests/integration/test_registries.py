@@ -70,6 +70,26 @@ def test_a_name_is_added_once_per_process(url: str, prefix: str) -> None:
         assert listed(adeq, "queue") == []
 
 
+def test_what_does_not_exist_has_no_name(url: str, prefix: str) -> None:
+    with Adeq.from_url(url, prefix=prefix) as adeq:
+        assert adeq.queue("ghost").cancel("x") == "not_found"
+        wait_until(lambda: not adeq._registering.is_working)
+        assert listed(adeq, "queue") == []
+        adeq.queue("ghost").enqueue({})
+        wait_until(lambda: listed(adeq, "queue") == ["ghost"])
+
+
+def test_one_process_scans_at_a_time(url: str, prefix: str) -> None:
+    with Adeq.from_url(url, prefix=prefix) as adeq:
+        adeq.queue("mail").enqueue({})
+        wait_until(lambda: not adeq._registering.is_working)
+        adeq.registry("queue").remove(["mail"])
+        assert adeq.registry("change").begin_scan("other")
+        assert adeq.update_registries(every=60)["added"] == 0, "another one scans"
+        assert adeq.update_registries()["added"] == 1, "who asks for a scan now gets one"
+        assert adeq.registry("change").begin_scan("other"), "the scan has ended"
+
+
 def test_partitions_have_their_own_names(url: str, prefix: str) -> None:
     with Adeq.from_url(url, prefix=prefix) as adeq:
         adeq.partitioned("parts").repartition(2)
@@ -135,10 +155,15 @@ def test_who_may_not_add_names_can_still_write(binary: Path) -> None:
         assert root.update_registries()["added"] == 2
 
 
-def test_a_full_registry_says_so(url: str, prefix: str) -> None:
+def test_a_full_registry_is_not_complete(url: str, prefix: str) -> None:
     with Adeq.from_url(url, prefix=prefix) as adeq:
         adeq.registry("queue").configure(names_max=1)
-        assert adeq.registry("queue").add(["a", "b"]) == 1
+        for name in ("a", "b"):
+            adeq.queue(name).enqueue({})
+        wait_until(lambda: not adeq._registering.is_working)
+        adeq.update_registries()
+        assert adeq.registry("queue").page().total == 1
+        assert sorted(adeq.queues()) == ["a", "b"], "the list is a scan"
         with pytest.raises(ConfigError, match="share: 0 is not accepted"):
             adeq.update_registries(share=0)
 

@@ -336,6 +336,24 @@ async def test_limits_and_groups_are_those_of_the_endpoints(client: Adeq, aio: A
             await eventually(lambda: not limits.list())
 
 
+async def test_a_stream_that_a_list_of_names_lacks_keeps_its_group(client: Adeq, aio: AsyncAdeq) -> None:
+    """A registry may lack what another client made after its last scan began."""
+    with receiving() as receiver:
+        add(client, "one", receiver)
+        do(client, "a")
+        async with forwarding(aio) as forwarder:
+            await eventually(lambda: forwarder.enqueued == 1)
+            registry = client.registry("queue")
+            await eventually(lambda: registry.page().total > 0)
+            registry.remove(["mail"])
+            registry.add([], scan=registry.page().now)
+            assert "mail" not in client.names("queue")
+            add(client, "two", receiver)  # so the service looks at the names again
+            await eventually(lambda: any(one.key == "user:two" for one in client.queue(QUEUE).limits.list()))
+            do(client, "b")
+            await eventually(lambda: forwarder.enqueued == 3)
+
+
 async def test_a_group_whose_drop_has_failed_is_dropped_later(
     client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,7 @@ class NounSource:
         were `added` and `removed`.
 
         share: the part of the time that the server may spend on the scan, above 0 to 1. every: do nothing if a complete
-        scan has begun in these last seconds.
+        scan has ended in these last seconds, or if another program scans now.
         """
         with IMPORTING:
             from pyadeq._async.registry.scan import update_registries

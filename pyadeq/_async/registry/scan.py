@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from time import monotonic
+from typing import Any, Final
 
 from pyadeq._async.kernel.names import scan_names
 from pyadeq._async.kernel.registering import UNLISTED
@@ -12,7 +13,11 @@ from pyadeq._async.registry.source import Source
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.packing import pack
 from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.ids import new_ulid
 from pyadeq.keys import base_of, part_base, shown
+
+RENEWED: Final = 20.0
+"""Seconds after which a scan says again that it goes on."""
 
 
 async def update_registries(source: Source, share: float, every: float) -> dict[str, int]:
@@ -21,19 +26,26 @@ async def update_registries(source: Source, share: float, every: float) -> dict[
         raise ConfigError(f"share: {shown(share)} is not accepted; allowed: above 0 to 1")
     nouns = [noun for noun in library().manifest["nouns"] if noun not in UNLISTED]
     pages = {noun: await _registry(source, noun).page(limit=1) for noun in nouns}
-    if all(page.complete_until > page.now - every for page in pages.values()):
+    first, by = _registry(source, nouns[0]), new_ulid()
+    if every and all(page.scanned > page.now - every for page in pages.values()):
+        return {"added": 0, "removed": 0}
+    if not await first.begin_scan(by) and every:
         return {"added": 0, "removed": 0}
     found: dict[str, set[str]] = {noun: set() for noun in nouns}
+    leased = monotonic()
     try:
         async for noun, name in scan_names(source._nodes, "*", source.prefix, source.slot, source._retry_for, share):
             if noun in found:
                 found[noun].add(name)
+            if monotonic() > leased + RENEWED:
+                leased = monotonic()
+                await first.begin_scan(by)
     except AdeqError:
         for noun, names in found.items():
             await _update(source, noun, names, 0.0)
         raise
     changed = Counter[str]()
-    for noun, names in found.items():
+    for noun, names in reversed(found.items()):  # the one with the mark of this scan is the last one
         changed += await _update(source, noun, names, pages[noun].now)
     return {"added": changed["added"], "removed": changed["removed"]}
 

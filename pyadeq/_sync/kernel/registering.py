@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from pyadeq._twins import Event, Home, spawn
-from pyadeq.errors import AdeqError, TransportError
+from pyadeq.errors import AdeqError
 from pyadeq.keys import name_of_key
 
 UNLISTED: Final = ("events", "registry")
@@ -24,43 +25,47 @@ _added: set[tuple[str, str]] = set()  # of this process: the address of the serv
 class Registering:
     """Adds each name once per process, after its first write, in the background.
 
-    Nothing depends on it, because scans find every name. So errors are ignored. If the server refuses a
-    call, for instance by an access rule, the client adds no more names.
+    Nothing depends on it, because scans find every name. So errors are ignored. If an access rule of the server forbids
+    it, the client adds no more names.
 
-    add: sends names of a noun, on separate connections.
+    address: of the server. exists: which of these keys exist. add: sends names of a noun. Both on separate connections.
     """
 
     def __init__(
-        self, prefix: str, slot: str | None, address: Callable[[], str], add: Callable[[str, list[str]], Any]
+        self,
+        prefix: str,
+        slot: str | None,
+        address: Callable[[], str],
+        exists: Callable[[Sequence[str]], Any],
+        add: Callable[[str, Sequence[str]], Any],
     ) -> None:
+        self.written: set[str] = set()
+        """The first keys of calls that wrote: their names are added, or are about to be."""
         self._prefix, self._slot = prefix, slot
-        self._address = address
-        self._add = add
-        self._line: list[tuple[str, str]] = []
-        self._working = self._refused = False
+        self._address, self._exists, self._add = address, exists, add
+        self._line: list[str] = []
+        self._working = self._forbidden = False
         self._idle = Event()
         self._home = Home()
+        self._pid = os.getpid()
 
     @property
     def is_working(self) -> bool:
         """Whether names are being added now."""
         return self._working
 
-    def add(self, key: str) -> None:
+    def note(self, key: str) -> None:
         """Add the name of a base, unless this process has added it. key: the first key of a call that wrote."""
-        name = None if self._refused else name_of_key(key, self._prefix, self._slot)
+        self.written.add(key)
+        name = None if self._forbidden else name_of_key(key, self._prefix, self._slot)
         if name is None or name[0] in UNLISTED:
             return
         try:
-            known = (self._address(), key)
-            if known in _added:
+            if (self._address(), key) in _added:
                 return
-            if len(_added) >= MOST:
-                _added.clear()
-            _added.add(known)
-            self._line.append(name)
-            if self._home.has_moved():
-                self._working = False
+            self._line.append(key)
+            if self._home.has_moved() or self._pid != os.getpid():  # what worked before has ended
+                self._working, self._pid = False, os.getpid()
             if not self._working:
                 self._working = True
                 self._idle = Event()
@@ -70,7 +75,7 @@ class Registering:
 
     def close(self) -> None:
         """Wait a moment for names that are being added."""
-        if self._working and not self._home.has_moved():
+        if self._working and self._pid == os.getpid() and not self._home.has_moved():
             self._idle.wait(PATIENCE)
 
     def _work(self) -> None:
@@ -80,7 +85,8 @@ class Registering:
                 self._working = False
                 self._working = bool(self._line)  # another thread may have added one before it saw that this one ends
         except AdeqError as error:
-            self._refused = not (isinstance(error, TransportError) and error.retryable)
+            self._forbidden = "NOPERM" in str(error)
+            self.written.difference_update(self._line)
             self._line.clear()
         finally:
             self._working = False
@@ -88,9 +94,16 @@ class Registering:
 
     def _send(self) -> None:
         while self._line:
+            keys = [self._line.pop() for _ in range(min(len(self._line), AT_ONCE))]
+            there = self._exists(keys)
+            # A call may have written nothing, such as the cancel of a task of a queue that does not exist.
+            self.written.difference_update(set(keys).difference(there))
             nouns: dict[str, list[str]] = {}
-            for _ in range(min(len(self._line), AT_ONCE)):
-                noun, name = self._line.pop()
+            for key in there:
+                noun, name = name_of_key(key, self._prefix, self._slot) or ("", "")
                 nouns.setdefault(noun, []).append(name)
             for noun, names in nouns.items():
                 self._add(noun, names)
+            if len(_added) >= MOST:
+                _added.clear()
+            _added.update((self._address(), key) for key in there)

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from redis.exceptions import BusyLoadingError
 
 from pyadeq._sync.kernel.nodes import Nodes, Use
+from pyadeq._sync.kernel.registering import Registering
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.durability import CHECK, REPLICATION, Durability, check, has_replicas, is_loading
 from pyadeq._core.kernel.manifest import Script
@@ -55,9 +56,9 @@ class Scripts:
         retry_for: float,
         durability: Durability,
         now_ms: Callable[[], int],
-        on_first_write: Callable[[str], object],
+        registering: Registering,
     ) -> None:
-        """on_first_write: gets the first key of a call, after the first successful write to its base."""
+        """registering: gets the first key of a call, after the first successful write to its base."""
         self._nodes = nodes
         self._retry_for = retry_for
         self._durability = durability
@@ -67,9 +68,8 @@ class Scripts:
         self._followed: dict[Node, tuple[float, bool]] = {}
         """Whether replicas follow a node, and until when that is remembered."""
         self._looked_at: set[Node] = set()
-        self._on_first_write = on_first_write
-        self._written: set[str] = set()
-        """The first keys of calls that wrote."""
+        self._note_first = registering.note
+        self._written = registering.written
 
     def send(
         self, calls: Sequence[Call[Any]], retry_for: float | None = None, use: Use = "calls"
@@ -96,8 +96,7 @@ class Scripts:
         for call, outcome in zip(calls, outcomes, strict=True):
             key = call.keys[0] if call.keys else ""
             if key not in self._written and not (call.script.read_only or isinstance(outcome, Exception)):
-                self._written.add(key)
-                self._on_first_write(key)
+                self._note_first(key)
 
     def _durability_of(self, calls: Sequence[Call[Any]]) -> Durability:
         """What these calls wait for, if the client names no durability: see WAITING."""

@@ -13,7 +13,7 @@ from pyadeq.errors import AdeqError
 from pyadeq.models.base import Seconds
 
 FRESH: Final = 300.0
-"""Seconds after a complete scan during which a registry has all names. Scans are a minute apart."""
+"""Seconds after the end of a complete scan during which a registry has all names. Scans are a minute apart."""
 
 
 def list_names(
@@ -45,4 +45,4 @@ def _first_page(source: Source, noun: str) -> NamesPage | None:
         page: NamesPage = registry.page(retry_for=0)
     except AdeqError:
         return None
-    return page if page.complete_until > page.now - FRESH else None
+    return page if page.scanned > page.now - FRESH else None

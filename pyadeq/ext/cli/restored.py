@@ -87,7 +87,7 @@ def _configs(adeq: Adeq) -> Iterator[tuple[Any, bytes]]:
 def _sessions(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:
     """End the sessions of each user who has one. The server then refuses all that were created before."""
     ended = 0
-    for realm in adeq.names("session"):
+    for realm in adeq.names("session", scan=True):
         sessions = adeq.sessions(realm)
         last = None
         for one in sessions.iterate():

@@ -181,10 +181,16 @@ class Follower(ABC, Generic[E]):
                 following = self._follow(stream)
                 self._followed[stream] = group.create_task(following, name=f"{self._group} of {stream}")
         for stream in self._followed.keys() - wanted:
+            if any(one.wants_stream(stream) for one in endpoints.values()) and await self._exists(stream):
+                continue  # only the list of names lacks it
             self._followed[stream].cancel()
             await asyncio.wait([self._followed[stream]])
             await self._events(stream).drop(self._group)
             del self._followed[stream]  # only now: if the drop fails, the next look tries it again
+
+    async def _exists(self, stream: str) -> bool:
+        """Whether the noun of a stream exists."""
+        return bool(await self._adeq.client.exists(f"{self._events(stream).base}:config"))
 
     async def _set_limits(self, endpoints: Mapping[str, E]) -> None:
         """Let each endpoint have its share of the queue, and no more than it wants."""

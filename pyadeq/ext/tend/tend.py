@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -67,13 +68,13 @@ class Tender:
         self._names: dict[str, list[str]] = {}
         self._read_at = float("-inf")
 
-    def step(self) -> Iterator[Tended]:
+    def step(self, names: bool = True) -> Iterator[Tended]:
         """Do one step of each kind of care, and yield what was done for each name.
 
-        Raises TransportError if the server does not answer.
+        Raises TransportError if the server does not answer. names: whether to look after the registries of names, too.
         """
         if monotonic() >= self._read_at + REMEMBERED:
-            if "names" in self._only:
+            if names and "names" in self._only:
                 yield self._tended("names", "all nouns", partial(_names, self._adeq))
             self._names = {noun: sorted(self._adeq.names(noun, partitions=True)) for noun in nouns_with_events()}
             self._read_at = monotonic()
@@ -94,10 +95,12 @@ class Tender:
 
         say: gets what was done or refused. unreachable: gets the error if the server is away; the next step asks again.
         """
+        if "names" in self._only:
+            threading.Thread(target=self._name, args=(stopped, say), name="pyadeq-names", daemon=True).start()
         while not stopped.is_set():
             more = False
             try:
-                for one in self.step():
+                for one in self.step(names=False):
                     more = more or one.more
                     if one.done or one.error:
                         say(one)
@@ -107,6 +110,15 @@ class Tender:
                 unreachable(error)
                 more = False
             stopped.wait(0 if more else every)
+
+    def _name(self, stopped: threading.Event, say: Callable[[Tended], object]) -> None:
+        """Look after the registries of names. A scan of many keys takes minutes, and the rest does not wait for it."""
+        while not stopped.is_set():
+            with suppress(TransportError):  # the other steps say that the server is away
+                one = self._tended("names", "all nouns", partial(_names, self._adeq))
+                if one.done or one.error:
+                    say(one)
+            stopped.wait(REMEMBERED)
 
     def _acts(self, care: str) -> Iterator[tuple[str, Callable[[], Done]]]:
         """Yield the names that a kind of care is for, and what does it."""

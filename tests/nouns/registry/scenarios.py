@@ -54,6 +54,44 @@ def list_after_a_scan_of_the_future(bench: NounBench, _: int) -> AnyCall:
     return bench.call("list")
 
 
+@scenario(0)
+def add_too_many_at_the_end_of_a_scan(bench: NounBench, _: int) -> AnyCall:
+    bench.put("configure", settings={"names_max": 1})
+    return bench.call("add", item=names(2), scan_ms=bench.now)
+
+
+@scenario(0, clock="server")
+def scan_the_first_time(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("scan", by="a")
+
+
+@scenario(0)
+def scan_while_another_scans(bench: NounBench, _: int) -> AnyCall:
+    bench.put("scan", by="a", lease_ms=30_000)
+    bench.pass_time(29_999)
+    return bench.call("scan", by="b")
+
+
+@scenario(0)
+def scan_after_another_gave_up(bench: NounBench, _: int) -> AnyCall:
+    bench.put("scan", by="a", lease_ms=30_000)
+    bench.pass_time(30_000)
+    return bench.call("scan", by="b")
+
+
+@scenario(0)
+def scan_after_another_has_ended(bench: NounBench, _: int) -> AnyCall:
+    bench.put("scan", by="a")
+    bench.put("add", scan_ms=bench.now)
+    return bench.call("scan", by="b")
+
+
+@scenario(0)
+def scan_on_and_on(bench: NounBench, _: int) -> AnyCall:
+    bench.put("scan", by="a")
+    return bench.call("scan", by="a")
+
+
 @scenario(1, 500)
 def remove_names(bench: NounBench, n: int) -> AnyCall:
     fill(bench, n)

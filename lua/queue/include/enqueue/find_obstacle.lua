@@ -9,7 +9,8 @@ local function find_obstacle(ctx, own, stamp, by_index)
     comes_after, others = comes_after or id == parent, others or id ~= parent
   end
   if not comes_after or own.after_any and others or not gathers(ctx, parent) then return end
-  local row = redis.call('HMGET', task .. parent, 'gather', 'after_any')
-  local there = redis.call('ZCARD', children .. parent) + #(by_index[children .. parent] or {}) / 2
-  if there < (row[2] == '1' and 1 or tonumber(row[1])) then return parent end
+  local row = redis.call('HMGET', task .. parent, 'gather', 'after_any', 'awaits')
+  local left, _, there = gather_left(parent, { gather = tonumber(row[1]), awaits = row[3] }, 0)
+  there = there + #(by_index[children .. parent] or {}) / 2
+  if there < (row[2] == '1' and 1 or left) then return parent end
 end

@@ -137,7 +137,7 @@ async def _lines(
     asked = said = monotonic()
     keys = {tag: f"{events.base}:events" for tag, events in found.streams.items()}
     is_one = len(keys) == 1
-    with live.place(found.principal.name):
+    with live.place(found.principal.name, found.principal.shared):
         if after:  # a partition that is not named there has come later
             known = _read_place(after, keys)
             last = {tag: known.get(tag, START) for tag in keys}

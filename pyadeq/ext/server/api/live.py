@@ -166,9 +166,9 @@ class Live:
         return list(self._streams)
 
     @contextmanager
-    def place(self, who: str) -> Iterator[None]:
-        """One of the streams of events that this process may send at a time. who: to whom."""
-        if self._places[who] >= MOST_OF_ONE:
+    def place(self, who: str, shared: bool = False) -> Iterator[None]:
+        """One of the streams of events that this process may send at a time. who: to whom. shared: to everybody."""
+        if self._places[who] >= MOST_OF_ONE and not shared:
             how = f"{who} has {MOST_OF_ONE} streams of events open at this process, which is the most; close some first"
             raise Refused(429, "TOO_MANY_STREAMS", how, headers={"Retry-After": "10"}, retryable=True)
         if self._places.total() >= MOST_LISTENERS:

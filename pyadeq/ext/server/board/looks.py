@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from time import monotonic
 from typing import Any, Final
 
@@ -29,6 +30,9 @@ TIDY: Final = 1.0
 """Seconds after which those that are too old are forgotten."""
 MOST_NAMES: Final = 100_000
 
+lacks_names: ContextVar[bool] = ContextVar("lacks_names", default=False)
+"""Whether a list of names of this page may lack some."""
+
 
 class Looks:
     """Of one process: what was read lately. Who asks for the same at the same time waits for the same read."""
@@ -36,8 +40,6 @@ class Looks:
     def __init__(self, gate: Gate, naming: Naming) -> None:
         self._gate = gate
         self._naming = naming
-        self.lacking: set[str] = set()
-        """The nouns of which the last list of names may have lacked some."""
         self._last: dict[str, list[str]] = {}
         self._found: dict[Any, tuple[float, asyncio.Task[Any]]] = {}
         self._tidied = 0.0
@@ -62,13 +64,13 @@ class Looks:
         self._found = {key: one for key, one in self._found.items() if key[0] == "names"}
 
     async def names(self, noun: str) -> list[str]:
-        """The names of a noun, in order, at most 100,000. `lacking` says whether these are all."""
+        """The names of a noun, in order, at most 100,000. `lacks_names` says whether these are all."""
         self._naming.start()
         is_complete = self._naming.is_complete
 
-        async def read() -> list[str]:
+        async def read() -> tuple[list[str], bool]:
             found: set[str] = set()
-            self.lacking.add(noun)
+            whole = False
             try:
                 async for name in self._gate.adeq.names(noun, timeout=LOOK):
                     if not name.startswith("_"):
@@ -76,18 +78,20 @@ class Looks:
                     if len(found) >= MOST_NAMES:
                         break
                 else:
-                    self.lacking.discard(noun)
+                    whole = True
             except AdeqError:
                 if not found and noun not in self._last:
                     raise
-            if noun in self.lacking:  # while the server is away, pages show what they knew
+            if not whole:  # while the server is away, pages show what they knew
                 found.update(self._last.get(noun, ()))
             self._last[noun] = sorted(found)
-            return self._last[noun]
+            return self._last[noun], whole
 
         key = ("names", noun, is_complete)
-        known: list[str] = await self.shared(key, NAMES_FOR if is_complete else SCANNED_FOR, read)
-        return known
+        names, whole = await self.shared(key, NAMES_FOR if is_complete else SCANNED_FOR, read)
+        if not whole:
+            lacks_names.set(True)
+        return list(names)
 
     async def seen(self, principal: Principal, noun: str, text: str = "") -> list[str]:
         """The names of a noun that somebody may look at, for all users. text: what the names contain."""

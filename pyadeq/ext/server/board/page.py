@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse
 from pyadeq.errors import AdeqError
 from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.server.board import charts, words
+from pyadeq.ext.server.board.looks import lacks_names
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused, refused_of
 from pyadeq.ext.server.rights import MANAGE, WEBHOOKS, Principal
@@ -62,6 +63,7 @@ class Page(APIRoute):
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
+            lacks_names.set(False)
             try:
                 response = await handle(request)
             except (Refused, AdeqError, RequestValidationError) as error:
@@ -93,7 +95,7 @@ async def render(request: Request, template: str, *, status: int = 200, **contex
             who=principal,
             nav=[] if principal is None else _nav(principal),
             said=said,
-            lacks_names=bool(request.app.state.looks.lacking),
+            lacks_names=lacks_names.get(),
             can_log_out=request.app.state.logins is not None,
             asset=asset,
             **context,
