@@ -86,7 +86,7 @@ class Events(Noun):
         """
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
-            look = await self._look(group, limit, hold)
+            look = await self._look(group, limit, hold, self._runner.retry_until(until) if wait else None)
             left = until - monotonic()
             if look.batch.events or look.batch.gap or left <= 0:
                 return look.batch

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
@@ -317,6 +318,10 @@ class Adeq(Nouns):
             _check_retry_for(retry_for)
         (outcome,) = await self._scripts.send([call], retry_for)
         return decoded(call, outcome)
+
+    def retry_until(self, until: float) -> float:
+        """Return the `retry_for` of a call in a wait that ends then: the client's, or the time left."""
+        return max(min(self._retry_for, until - monotonic()), 0.0)
 
     async def send_apart(self, call: Call[T]) -> T:
         """Send a call on separate connections, so that an urgent call never waits for a connection."""

@@ -44,8 +44,12 @@ class Pipeline:
         """Send the calls added since the last time. Raises TransportError without an answer, DurabilityError if
         unconfirmed.
         """
+        await self._execute()
+
+    async def _execute(self, retry_for: float | None = None) -> None:
+        """retry_for: as in `Adeq.send`."""
         deferred, self._deferred = self._deferred, []
-        outcomes = await self._scripts.send([call for call, _ in deferred])
+        outcomes = await self._scripts.send([call for call, _ in deferred], retry_for)
         for (_, one), outcome in zip(deferred, outcomes, strict=True):
             one.settle(outcome)
         for outcome in outcomes:

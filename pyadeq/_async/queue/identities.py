@@ -96,7 +96,7 @@ class Identities:
         release the leases that it was given.
         """
         for _ in range(3):
-            identity = await self._identity(name, spent)
+            identity = await self._identity(name, spent, retry_for)
             with identity.slot(resumes) as slot:
                 # A signal handler may raise at any line, so an answer is returned inside the `try`.
                 try:
@@ -133,7 +133,7 @@ class Identities:
         given.
         given_up: gets that answer if the wait is cancelled, because the server may have run the claim.
         """
-        identity = await self._identity(name, None)
+        identity = await self._identity(name, None, retry_for)
         with identity.slot(resumes=True) as slot:
             claiming = call(identity, slot, True)
             try:
@@ -169,14 +169,14 @@ class Identities:
         slot.answered = True
         return answer
 
-    async def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
+    async def _identity(self, name: str, spent: WorkerIdentity | None, retry_for: float | None) -> WorkerIdentity:
         async with self._process.registering:
             known = self._process.known.get(name)
             if known is None or known is spent:
-                return await self._register(name, spent.about if spent else {})
+                return await self._register(name, spent.about if spent else {}, retry_for)
             return known
 
-    async def _register(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
+    async def _register(self, name: str, about: Mapping[str, Any], retry_for: float | None = None) -> WorkerIdentity:
         process = self._process
         if process.is_registering:  # the lock is re-entrant: this is a signal handler
             raise ConfigError(
@@ -185,11 +185,11 @@ class Identities:
             )
         process.is_registering = True
         try:
-            return await self._register_now(name, about)
+            return await self._register_now(name, about, retry_for)
         finally:
             process.is_registering = False
 
-    async def _register_now(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
+    async def _register_now(self, name: str, about: Mapping[str, Any], retry_for: float | None) -> WorkerIdentity:
         machine = {
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
@@ -198,7 +198,8 @@ class Identities:
         }
         identity = WorkerIdentity(name, new_incarnation(), about)
         try:
-            answer = await self._runner.send(self._calls.register(name, identity.incarnation, {**machine, **about}))
+            call = self._calls.register(name, identity.incarnation, {**machine, **about})
+            answer = await self._runner.send(call, retry_for)
         except DurabilityError as error:
             answer = error.answer  # if the primary loses the registration, the next call registers again
         if answer != "registered":

@@ -67,7 +67,7 @@ class Awaiting(QueueBase):
                 return outcome
             now = monotonic()
             if outcome and (now >= explains_at or now >= max(until, began + SHORTEST)):
-                explains_at, trouble = inf, await self._why_waiting(id)
+                explains_at, trouble = inf, await self._why_waiting(id, until)
             if now >= until:
                 state = outcome.state if outcome else "not to be seen, for the server is away"
                 why = f"; {trouble}" if trouble else ""
@@ -76,17 +76,18 @@ class Awaiting(QueueBase):
             await ear.wait(min(pause, min(until, explains_at) - now))
             self._check_open()
 
-    async def _why_waiting(self, id: str) -> str | None:
+    async def _why_waiting(self, id: str, until: float) -> str | None:
         """Return why no worker takes a task that has not begun, if that is known, and log it once."""
+        retry_until = self._runner.retry_until
         trouble, name = None, self.name.partition("/")[0]  # a partition is named <queue>/<tag>
         with suppress(AdeqError):  # the user of the server may not be allowed to read all this
-            task = (await self._runner.send(self.calls.get([id])))[0]
+            task = (await self._runner.send(self.calls.get([id]), retry_until(until)))[0]
             if task is None or task.state not in ("ready", "delayed"):
                 return None
-            if not (await self._runner.send(self.calls.stats())).workers:
+            if not (await self._runner.send(self.calls.stats(), retry_until(until))).workers:
                 trouble = f"no worker has been seen on queue {name!r}: start one, or look at its log"
             elif task.kind is not None:
-                trouble = await self._runner.noun("kind", name).explain_unknown(task.kind)
+                trouble = await self._runner.noun("kind", name).explain_unknown(task.kind, retry_until(until))
         if trouble and trouble not in self._told and len(self._told) < MOST_TOLD:
             self._told.add(trouble)
             log.warning("task %s waits: %s", id, trouble)
@@ -95,7 +96,7 @@ class Awaiting(QueueBase):
     async def _look(self, call: Call[T], until: float) -> T | None:
         """Ask once. Returns None while the server is away and there is time left."""
         try:
-            return await self._runner.send(call)
+            return await self._runner.send(call, self._runner.retry_until(until))
         except TransportError as error:
             if not error.retryable or monotonic() >= until:
                 raise

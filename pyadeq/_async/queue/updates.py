@@ -50,7 +50,7 @@ class Following(Awaiting):
     async def _look_again(self, id: str, changes: Changes, until: float) -> TaskUpdate | None:
         """Read the task. Returns None if nothing has changed, or if the server is away and there is time left."""
         try:
-            task, log = await self._with_log(id)
+            task, log = await self._with_log(id, until)
         except TransportError as error:
             if not error.retryable or monotonic() >= until:
                 raise
@@ -61,9 +61,9 @@ class Following(Awaiting):
         # A dead task may have been retried between the two reads.
         return None if found is None or found[0].status == "waiting" else changes.end(task, log, found[0])
 
-    async def _with_log(self, id: str) -> tuple[TaskView | None, list[LogLine]]:
+    async def _with_log(self, id: str, until: float) -> tuple[TaskView | None, list[LogLine]]:
         """Read a task, and then its log, in one round trip: a task that has ended logs nothing any more."""
         pipeline = self._runner.pipeline()
         tasks, log = pipeline.add(self.calls.get([id])), pipeline.add(self.calls.log(id))
-        await pipeline.execute()
+        await pipeline._execute(self._runner.retry_until(until))
         return tasks.value[0], log.value

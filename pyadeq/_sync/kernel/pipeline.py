@@ -45,8 +45,12 @@ class Pipeline:
         """Send the calls added since the last time. Raises TransportError without an answer, DurabilityError if
         unconfirmed.
         """
+        self._execute()
+
+    def _execute(self, retry_for: float | None = None) -> None:
+        """retry_for: as in `Adeq.send`."""
         deferred, self._deferred = self._deferred, []
-        outcomes = self._scripts.send([call for call, _ in deferred])
+        outcomes = self._scripts.send([call for call, _ in deferred], retry_for)
         for (_, one), outcome in zip(deferred, outcomes, strict=True):
             one.settle(outcome)
         for outcome in outcomes:

@@ -47,12 +47,14 @@ class Kinds(Noun):
         found = (self._call("list", id=id)).items
         return read(found[0].id, found[0].kind) if found else None
 
-    def explain_unknown(self, id: str) -> str | None:
+    def explain_unknown(self, id: str, retry_for: float | None = None) -> str | None:
         """Return what to say of a kind that no worker has published. None: it is published, or no kind of the queue is.
 
         Workers with other handlers than task functions publish nothing, so it may be known all the same.
+
+        retry_for: of the first call, as in `Adeq.send`.
         """
-        if self.get(id) is not None:
+        if (self._runner.send(self.calls.build("list", id=id), retry_for)).items:
             return None
         known = [one["kind"] for one in self.list()]
         return f"no worker of {self.name!r} has published the kind {id!r}{hint(id, known)}" if known else None

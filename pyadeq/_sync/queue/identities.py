@@ -97,7 +97,7 @@ class Identities:
         release the leases that it was given.
         """
         for _ in range(3):
-            identity = self._identity(name, spent)
+            identity = self._identity(name, spent, retry_for)
             with identity.slot(resumes) as slot:
                 # A signal handler may raise at any line, so an answer is returned inside the `try`.
                 try:
@@ -134,7 +134,7 @@ class Identities:
         given.
         given_up: gets that answer if the wait is cancelled, because the server may have run the claim.
         """
-        identity = self._identity(name, None)
+        identity = self._identity(name, None, retry_for)
         with identity.slot(resumes=True) as slot:
             claiming = call(identity, slot, True)
             try:
@@ -170,14 +170,14 @@ class Identities:
         slot.answered = True
         return answer
 
-    def _identity(self, name: str, spent: WorkerIdentity | None) -> WorkerIdentity:
+    def _identity(self, name: str, spent: WorkerIdentity | None, retry_for: float | None) -> WorkerIdentity:
         with self._process.registering:
             known = self._process.known.get(name)
             if known is None or known is spent:
-                return self._register(name, spent.about if spent else {})
+                return self._register(name, spent.about if spent else {}, retry_for)
             return known
 
-    def _register(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
+    def _register(self, name: str, about: Mapping[str, Any], retry_for: float | None = None) -> WorkerIdentity:
         process = self._process
         if process.is_registering:  # the lock is re-entrant: this is a signal handler
             raise ConfigError(
@@ -186,11 +186,11 @@ class Identities:
             )
         process.is_registering = True
         try:
-            return self._register_now(name, about)
+            return self._register_now(name, about, retry_for)
         finally:
             process.is_registering = False
 
-    def _register_now(self, name: str, about: Mapping[str, Any]) -> WorkerIdentity:
+    def _register_now(self, name: str, about: Mapping[str, Any], retry_for: float | None) -> WorkerIdentity:
         machine = {
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
@@ -199,7 +199,8 @@ class Identities:
         }
         identity = WorkerIdentity(name, new_incarnation(), about)
         try:
-            answer = self._runner.send(self._calls.register(name, identity.incarnation, {**machine, **about}))
+            call = self._calls.register(name, identity.incarnation, {**machine, **about})
+            answer = self._runner.send(call, retry_for)
         except DurabilityError as error:
             answer = error.answer  # if the primary loses the registration, the next call registers again
         if answer != "registered":

@@ -54,7 +54,8 @@ class QueueLeases(Area):
         asked: dict[str, Any] = {"limit": limit, "lanes": lanes, "lane_first": lane_first, "lease": lease}
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
-            if (claimed := self._claim(worker, **asked)).leases or (left := until - monotonic()) <= 0:
+            claimed = self._claim(worker, retry_for=self._runner.retry_until(until) if wait else None, **asked)
+            if claimed.leases or (left := until - monotonic()) <= 0:
                 return claimed.leases
             self.block(lanes, min(left, until_due(claimed)))
 
@@ -72,7 +73,15 @@ class QueueLeases(Area):
         """
         return self._claim(worker, limit=limit, lanes=lanes, lane_first=lane_first, lease=lease)
 
-    def _claim(self, worker: str | None, *, lanes: Sequence[str], lease: Seconds, **claim: Any) -> Claimed:
+    def _claim(
+        self,
+        worker: str | None,
+        *,
+        lanes: Sequence[str],
+        lease: Seconds,
+        retry_for: float | None = None,
+        **claim: Any,
+    ) -> Claimed:
         """Make one claim call. If it is broken off, leases that the server gave for it are released at once."""
         check_lease(lease)
 
@@ -85,6 +94,7 @@ class QueueLeases(Area):
             worker or self._identities.own_name(),
             call,
             lambda claimed: claimed.status,
+            retry_for,
             given_up=partial(self._give_back, lanes),
         )
 

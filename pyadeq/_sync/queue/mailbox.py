@@ -237,7 +237,7 @@ class Mailbox:
         """Return a batch as soon as there is one and its window is over; None after `wait` seconds."""
         until = monotonic() + to_ms("wait", wait) / 1000
         while True:
-            batch, due = self._take()
+            batch, due = self._take(self._queue._runner.retry_until(until) if wait else None)
             left = until - monotonic()
             if batch or left <= 0:
                 return batch
@@ -262,7 +262,7 @@ class Mailbox:
         self._tell("on_cleared", reason, cleared)
         return cleared
 
-    def _take(self) -> tuple[Batch | None, float]:
+    def _take(self, retry_for: float | None = None) -> tuple[Batch | None, float]:
         """Return a batch if there is one now, and the seconds until the next try is useful."""
         while True:
             unconfirmed: DurabilityError | None = None
@@ -274,6 +274,7 @@ class Mailbox:
                     lease=self._lease,
                     window=self.window,
                     alone_kinds=self.alone_kinds,
+                    retry_for=retry_for,
                 )
             except DurabilityError as error:
                 claimed, unconfirmed = error.answer, error

@@ -100,12 +100,16 @@ class PartitionedEvents(Events):
         """
         until = monotonic() + to_ms("wait", wait) / 1000
         looks: dict[str, Look] = {}
-        tags = await self._in_turn()
+
+        def patience() -> float | None:
+            return self._runner.retry_until(until) if wait else None
+
+        tags = await self._in_turn(patience())
         while True:
             away: TransportError | None = None
             for tag in tags:
                 try:
-                    look = looks[tag] = await self._look_in(tag, group, limit, hold)
+                    look = looks[tag] = await self._look_in(tag, group, limit, hold, patience())
                 except TransportError as error:
                     if not error.retryable:
                         raise
@@ -123,16 +127,16 @@ class PartitionedEvents(Events):
             heard = await self._waits.wait(places, min(left, rest))
             tags = [place.split(" ")[0] for place in heard] or await self._in_turn()
 
-    async def _in_turn(self) -> list[str]:
+    async def _in_turn(self, retry_for: float | None = None) -> list[str]:
         """Return all partitions, starting with the next one each time, so that none starves."""
-        known = await self._queue._fresh()
+        known = await self._queue._fresh(retry_for)
         self._turn = first = (self._turn + 1) % len(known.all)
         tags = [*known.all[first:], *known.all[:first]]
         return sorted(tags, key=self._queue._is_away)
 
-    async def _look_in(self, tag: str, group: str, limit: int, hold: Seconds) -> Look:
+    async def _look_in(self, tag: str, group: str, limit: int, hold: Seconds, retry_for: float | None) -> Look:
         events, began = self.part(tag), monotonic()
-        patience = self._queue._patience(self._queue._map.all, None)
+        patience = self._queue._patience(self._queue._map.all, retry_for)
         try:
             return await events._look(group, limit, hold, patience)
         except TransportError as error:

@@ -41,9 +41,9 @@ class Settling(PartitionedBase):
         self._at_before: dict[str, str] = {}
         self._dry_until: dict[str, float] = {}
 
-    async def _in_turn(self) -> list[str]:
+    async def _in_turn(self, retry_for: float | None = None) -> list[str]:
         """Return all partitions, starting with the next one each time, so that none starves."""
-        tags = (await self._fresh()).all
+        tags = (await self._fresh(retry_for)).all
         self._turn_of = first = (self._turn_of + 1) % len(tags)
         return [*tags[first:], *tags[:first]]
 

@@ -63,10 +63,10 @@ class PartitionedBase:
         self._read_at = monotonic()
         return self._map
 
-    def _fresh(self) -> PartitionMap:
+    def _fresh(self, retry_for: float | None = None) -> PartitionMap:
         """Return the map, at most a few seconds old."""
         if self._read_at is None:
-            return self._read()
+            return self._read(retry_for)
         if monotonic() - self._read_at > (FRESH if self._map.epoch else FRESH_WHOLE):
             self._read_at = monotonic()  # only one caller reads the map; the others use the old one
             with suppress(TransportError):  # an old map is safe: partitions refuse new tasks with an old epoch

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Callable
+from math import inf
+from time import monotonic
 from typing import Any
 
 from pyadeq._sync.queue import Queue
 from pyadeq._sync.queue.partitions.base import PartitionedBase
+from pyadeq._sync.queue.results import result_of
 from pyadeq._core.queue.partitions import WHOLE
-from pyadeq.models.base import Seconds
+from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.worker import Outcome, TaskUpdate
 
 
@@ -18,18 +21,22 @@ class FollowingPart(PartitionedBase):
 
     def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
         """Wait for a task's end and return how it ended; see `Queue.ended`."""
-        return (self.part_of(id) or self.part(WHOLE)).ended(id, timeout)
+        until = monotonic() + to_ms("timeout", timeout) / 1000
+        part = self._part_until(id, until)
+        return part.ended(id, max(until - monotonic(), 0.0))
 
     def result(self, id: str, timeout: Seconds = 60.0) -> Any:
         """Wait for a task's end and return its result; see `Queue.result`."""
-        return (self.part_of(id) or self.part(WHOLE)).result(id, timeout)
+        return result_of(id, self.ended(id, timeout))
 
     def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
     ) -> Iterator[TaskUpdate]:
         """Iterate over what happens to a task until it has ended; see `Queue.updates`."""
-        part = self.part_of(id) or self.part(WHOLE)
-        updates: Any = part.updates(id, timeout=timeout, interval=interval)
+        until = inf if timeout is None else monotonic() + to_ms("timeout", timeout) / 1000
+        part = self._part_until(id, until)
+        left = None if timeout is None else max(until - monotonic(), 0.0)
+        updates: Any = part.updates(id, timeout=left, interval=interval)
         try:
             for update in updates:
                 yield update
@@ -38,8 +45,16 @@ class FollowingPart(PartitionedBase):
 
     def part_of(self, id: str) -> Queue | None:
         """Return the partition of a task; None if the task does not exist."""
-        return self._where_it_is(id, lambda queue: _has(queue, id), lambda queue: queue is not None)
+        return self._find(id, lambda: None)
 
+    def _part_until(self, id: str, until: float) -> Queue:
+        """Return the partition in which to wait for a task until then."""
+        return self._find(id, lambda: self._runner.retry_until(until)) or self.part(WHOLE)
 
-def _has(queue: Queue, id: str) -> Queue | None:
-    return queue if (queue.outcome(id)).status != "not_found" else None
+    def _find(self, id: str, patience: Callable[[], float | None]) -> Queue | None:
+        def has(queue: Queue) -> Queue | None:
+            found = self._runner.send(queue.calls.outcome([id]), patience())
+            return queue if found[0].status != "not_found" else None
+
+        self._fresh(patience())
+        return self._where_it_is(id, has, lambda queue: queue is not None)

@@ -42,9 +42,9 @@ class Settling(PartitionedBase):
         self._at_before: dict[str, str] = {}
         self._dry_until: dict[str, float] = {}
 
-    def _in_turn(self) -> list[str]:
+    def _in_turn(self, retry_for: float | None = None) -> list[str]:
         """Return all partitions, starting with the next one each time, so that none starves."""
-        tags = (self._fresh()).all
+        tags = (self._fresh(retry_for)).all
         self._turn_of = first = (self._turn_of + 1) % len(tags)
         return [*tags[first:], *tags[:first]]
 

@@ -51,10 +51,14 @@ class TakingPart(Settling):
         worker = worker or self.default_worker
         until = monotonic() + to_ms("wait", wait) / 1000
         asked: dict[str, Any] = {"lanes": checked_lanes(lanes), "lane_first": lane_first, "lease": lease}
-        tags = self._in_turn()
+
+        def patience() -> float | None:
+            return self._runner.retry_until(until) if wait else None
+
+        tags = self._in_turn(patience())
         while True:
             try:
-                claimed = (self._settle_in(tags, worker, claim=limit, **asked)).claimed
+                claimed = (self._settle_in(tags, worker, claim=limit, retry_for=patience(), **asked)).claimed
             except DurabilityError as error:
                 error.answer = error.answer.claimed.leases
                 raise
