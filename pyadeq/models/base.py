@@ -7,6 +7,7 @@ server's clock.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -190,7 +191,7 @@ def read_json(data: bytes | None) -> Any:
 @lru_cache(maxsize=8)  # a model asks several times for the same value
 def flaw(data: bytes | None) -> str:
     """Why not each program could read stored bytes as JSON or as a text. Empty if each can."""
-    if not data:
+    if not data or _is_plain(data):
         return ""
     try:
         value = json.loads(data)
@@ -199,6 +200,53 @@ def flaw(data: bytes | None) -> str:
     except ValueError:
         return "" if is_text(data) else NO_TEXT
     return flaw_of(value)
+
+
+_ONE_KIND: Final = bytes.maketrans(b"123456789E{}", b"000000000e[]")
+_NO_MARK: Final = bytes(set(range(256)) - set(b'[]{}"'))
+_LARGE: Final = b"e000", b"0" * 200, b"NaN", b"Infinity"
+"""What a number has that may not be finite, with `0` for each digit and without `+`: an exponent of three digits, many
+digits, or a name.
+"""
+_PAIR: Final = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_FEW_LEVELS: Final = 30
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether the bytes alone show that there is no flaw. This is much faster than to read them as JSON."""
+    if b"\0" in data or not is_text(data):  # zeros: perhaps UTF-16
+        return False
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"__")  # each of the other backslashes begins an escape
+        if rb"\ud" in data or rb"\uD" in data:
+            data = _PAIR.sub(b"", data)
+            if rb"\ud" in data or rb"\uD" in data:
+                return False
+        data = data.replace(rb"\"", b"")
+    # Texts may have such numbers and brackets, too, but it takes longer to leave the texts out.
+    return (_is_small(data) or _is_small(_around_texts(data))) and _is_flat(data)
+
+
+def _is_small(data: bytes) -> bool:
+    """Whether each number is finite."""
+    alike = data.translate(_ONE_KIND, b"+")
+    return not any(one in alike for one in _LARGE)
+
+
+def _is_flat(data: bytes) -> bool:
+    """Whether brackets show that nothing is nested too deep."""
+    marks = data.translate(_ONE_KIND, _NO_MARK).replace(b'""', b"")  # of texts without brackets, nothing is left
+    if b'"' in marks:
+        marks = _around_texts(marks)
+    for turn in range(_FEW_LEVELS):  # each takes the innermost level away
+        if turn + marks.count(b"[") <= MOST_LEVELS:
+            return True
+        marks = marks.replace(b"[]", b"")
+    return False
+
+
+def _around_texts(data: bytes) -> bytes:
+    return b"".join(data.split(b'"')[::2])
 
 
 def flaw_of(value: Any) -> str:
@@ -274,7 +322,7 @@ class Storing(Model):
     @field_serializer("payload", "result", "headers", "parameters", when_used="json", check_fields=False)
     def _shown(self, value: Any, info: FieldSerializationInfo) -> Any:
         at = self.STORED.get(info.field_name)
-        return value if at is None else shown_json(getattr(self, at))
+        return value if at is None or flaw(getattr(self, at)) in ("", NO_TEXT) else None
 
     @field_serializer("unreadable", when_used="json", check_fields=False)
     def _why(self, value: dict[str, str]) -> dict[str, str]:
