@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -26,10 +25,22 @@ MOST_PROBLEMS = 5
 # Texts of these errors may contain the value. So may those of errors that are not pydantic's own.
 TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute_error", "iteration_error"}
 KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
-NO_NUMBER = re.compile(rb"null|NaN|Infinity")
+NO_NUMBER = b"null", b"NaN", b"Infinity"
 """Of what JSON has only if it may come from NaN or infinity, or from None or a text."""
 EMPTY = (b"", b"null")
 """Payloads without arguments: `null` is the payload of a task that was enqueued without one."""
+NO_FLOAT = frozenset({"none", "bool", "int", "str", "bytes", "date", "time", "datetime", "uuid", "decimal", "url"})
+"""pydantic's types whose values are checked, and are no floats."""
+OF_PARTS = {
+    "nullable": ("schema",),
+    "list": ("items_schema",),
+    "set": ("items_schema",),
+    "frozenset": ("items_schema",),
+    "tuple": ("items_schema",),
+    "dict": ("keys_schema", "values_schema"),
+}
+"""Those that only have floats if their parts have, and where these are."""
+PLAIN = frozenset({str, int, bool, bytes, type(None)})
 NO_TYPES = ("metadata", "default", "expected", "config")
 """Parts of pydantic's schema of a type that contain no other types."""
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -86,6 +97,7 @@ class Signature:
                     f"{kind}: the parameter {name!r} is not accepted, for its secret would be stored as asterisks; "
                     "allowed: the name of a secret, which the function looks up, or a type with a serializer of its own"
                 )
+            self._floats = any(_may_be_float(one["schema"]) for one in _fields_of(self._arguments))
             self._result: TypeAdapter[Any] = TypeAdapter(Any if result in (typing.NoReturn, typing.Never) else result)
         except PydanticUserError as error:
             raise ConfigError(f"{kind}: an annotation is not accepted; allowed: types of pydantic: {error}") from error
@@ -94,7 +106,7 @@ class Signature:
         """Return the payload of a call. Raises BadArgument if arguments do not fit."""
         given = self._bound(args, kwargs)
         try:
-            return _dumped(self._arguments, self._arguments.validate_python(given), self.kind)
+            return _dumped(self._arguments, self._arguments.validate_python(given), self.kind, floats=self._floats)
         except ValidationError as error:
             raise BadArgument("ADEQ_ARG", "pyadeq", self._explained(error)) from None
         except PydanticSerializationError as error:
@@ -203,14 +215,36 @@ def _adapter(fields: dict[str, Any], extra: Literal["forbid", "ignore"]) -> Type
     return TypeAdapter(arguments)
 
 
-def _dumped(adapter: TypeAdapter[Any], value: Any, name: str, *, warnings: bool = True) -> bytes:
-    """A value as JSON. Raises BadArgument for NaN and infinity, which pydantic writes as null or as no JSON at all."""
+def _dumped(adapter: TypeAdapter[Any], value: Any, name: str, *, warnings: bool = True, floats: bool = True) -> bytes:
+    """A value as JSON. Raises BadArgument for NaN and infinity, which pydantic writes as null or as no JSON at all.
+
+    floats: whether it may have any float. A result may, whatever its annotation, for it is not validated.
+    """
     data = adapter.dump_json(value, by_alias=True, warnings=warnings)
-    if NO_NUMBER.search(data):
+    if floats and any(one in data for one in NO_NUMBER):
         plain = adapter.dump_python(value, by_alias=True, warnings=False)
-        if found := _no_number(plain, json.loads(data), name):
+        if _may_lack_number(plain) and (found := _no_number(plain, json.loads(data), name)):
             raise BadArgument("ADEQ_ARG", "pyadeq", found)
     return data
+
+
+def _may_lack_number(value: Any) -> bool:
+    """Whether a part of a value is NaN or infinity, or may be: some iterables can be read only once."""
+    parts = [value]
+    for part in parts:
+        kind = type(part)
+        if kind in PLAIN:
+            continue
+        if isinstance(part, float):
+            if not isfinite(part):
+                return True
+        elif kind is dict:
+            parts.extend(part.values())
+        elif kind is list or kind is tuple or kind is set or kind is frozenset:
+            parts.extend(part)
+        elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
+            return True
+    return False
 
 
 def _no_number(value: Any, stored: Any, path: str) -> str | None:
@@ -225,6 +259,24 @@ def _no_number(value: Any, stored: Any, path: str) -> str | None:
     elif isinstance(stored, list) and isinstance(value, Iterable):
         parts = ((one, other, f"{path}[{at}]") for at, (one, other) in enumerate(zip(value, stored, strict=False)))
     return next((found for part in parts if (found := _no_number(*part))), None)
+
+
+def _fields_of(adapter: TypeAdapter[Any]) -> list[Any]:
+    """Fields of pydantic's schema of arguments; one of an unknown type, if they refer to definitions."""
+    schema: Any = adapter.core_schema
+    return list(schema["fields"].values()) if schema["type"] == "typed-dict" else [{"schema": {"type": "any"}}]
+
+
+def _may_be_float(schema: Any) -> bool:
+    """Whether a validated value of a type may be a float, or have one. What is not known may be."""
+    if "serialization" in schema:
+        return True
+    kind = schema["type"]
+    if kind == "union":
+        return any(_may_be_float(one[0] if isinstance(one, tuple) else one) for one in schema["choices"])
+    parts = [schema.get(name, {"type": "any"}) for name in OF_PARTS.get(kind, ())]
+    some = [one for part in parts for one in (part if isinstance(part, list) else [part])]
+    return any(map(_may_be_float, some)) if parts else kind not in NO_FLOAT
 
 
 def _masks(schema: object) -> bool:

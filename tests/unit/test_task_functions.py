@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NoReturn
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field, PlainSerializer, SecretStr, field_validator
+from pydantic import AfterValidator, BaseModel, Field, PlainSerializer, SecretStr, field_validator
 
 from pyadeq import Lease, Task, TaskContext, TaskFailed, Tasks, library
 from pyadeq._tasks.context import running
@@ -384,6 +384,34 @@ async def test_numbers_that_json_does_not_have_are_refused(tasks: Tasks, value: 
             task.item(value)
     with pytest.raises(BadArgument, match=where.replace("x", "result: the result", 1)):
         await tasks(lease("result"))
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        (Annotated[int, PlainSerializer(lambda _: NAN)], 1),
+        (Annotated[str, AfterValidator(lambda _: NAN)], "a"),
+        (dict[str, list[Any]], {"a": [None, NAN]}),
+        (tuple[int, Measured | None], (1, Measured(value=NAN))),
+        (dict[str, Measured] | int, {"a": Measured.model_construct(value=1, unit=NAN)}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+async def test_a_type_does_not_hide_such_numbers(tasks: Tasks, hint: Any, value: Any) -> None:
+    @tasks.task
+    def work(x: hint) -> None: ...
+
+    @tasks.task
+    def said() -> int:
+        return NAN  # type: ignore[return-value]
+
+    with pytest.raises(BadArgument, match="is nan, which JSON has no number for"):
+        work.item(value)
+    with pytest.raises(BadArgument, match="said: the result is nan, which JSON"):
+        await tasks(lease("said"))
 
 
 def test_none_and_texts_that_look_like_such_numbers_are_kept(tasks: Tasks) -> None:
