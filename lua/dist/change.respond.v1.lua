@@ -841,7 +841,7 @@ local function queue__add_tasks(ctx, ids, data, envelopes, stamps) local queue__
     if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().queue__find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local obstacle = may_be_refused and (own.after or own.needs_parent) and arg_rare().queue__find_obstacle(ctx, own, stamps[i], by_index)
+    local obstacle = may_be_refused and (own.after or own.needs_parent) and arg_rare().queue__find_obstacle(ctx, own, stamps[i])
     if may_be_refused and ctx.moved and not arg_rare().queue__is_here(own) then
       answers[i] = { 'moved' }
     elseif obstacle then
@@ -2145,20 +2145,6 @@ local function queue__find_missing(ctx, ids, stamp) local queue__task = KEYS[23]
   end
 end
 
--- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
--- waits in addition. The second value is the task's place, if a child knows it; the third, how many children have not
--- ended. Looks at 1,000 children.
-local function queue__gather_left(id, record, others) local queue__task, queue__finished, queue__dead, queue__children = KEYS[23], KEYS[32], KEYS[33], KEYS[39]
-  local kids, ended, place = redis.call('ZRANGE', queue__children .. id, 0, 999), 0, nil
-  local done = #kids > 0 and redis.call('ZMSCORE', queue__finished, unpack(kids)) or {}  -- at most 1,000: the page
-  local died = #kids > 0 and redis.call('ZMSCORE', queue__dead, unpack(kids)) or {}  -- at most 1,000: the page
-  for i, kid in ipairs(kids) do
-    if done[i] or died[i] then ended = ended + 1 end
-    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', queue__task .. kid, 'gathered') or nil)
-  end
-  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place, #kids - ended
-end
-
 -- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
 -- false. A call looks at each task once.
 local function queue__gathers(ctx, id) local queue__task, queue__blocked = KEYS[23], KEYS[30]
@@ -2170,21 +2156,18 @@ local function queue__gathers(ctx, id) local queue__task, queue__blocked = KEYS[
   return ctx.gathers[id]
 end
 
--- find_obstacle(ctx, own, stamp, by_index): the first task because of which a new one is not created: a task of `after`, or
--- a parent that it needs, that does not exist; or the parent that it is to come after, and that waits for it as one of
--- its children, for it has too few others so far. nil if there is none. by_index: the children that this call has added.
-local function queue__find_obstacle(ctx, own, stamp, by_index) local queue__task, queue__children = KEYS[23], KEYS[39]
+-- find_obstacle(ctx, own, stamp): the first task because of which a new one is not created: a task of `after`, or a parent that it
+-- needs, that does not exist; or the parent that it is to come after, while that waits for its children: each would wait for
+-- the other. nil if there is none. How many other children there are does not matter: the same call, sent again, must get the same
+-- answer.
+local function queue__find_obstacle(ctx, own, stamp)
   local parent, comes_after, others = own.parent, false, false
   local missing = own.after and queue__find_missing(ctx, own.after, stamp) or own.needs_parent and queue__find_missing(ctx, { parent }, stamp)
   if missing or not (parent and own.after) then return missing or nil end
   for _, id in ipairs(own.after) do
     comes_after, others = comes_after or id == parent, others or id ~= parent
   end
-  if not comes_after or own.after_any and others or not queue__gathers(ctx, parent) then return end
-  local row = redis.call('HMGET', queue__task .. parent, 'gather', 'after_any', 'awaits')
-  local left, _, there = queue__gather_left(parent, { gather = tonumber(row[1]), awaits = row[3] }, 0)
-  there = there + #(by_index[queue__children .. parent] or {}) / 2
-  if there < (row[2] == '1' and 1 or left) then return parent end
+  if comes_after and not (own.after_any and others) and queue__gathers(ctx, parent) then return parent end
 end
 
 -- full_score(ctx): the score in limit_lines of a queue whose limit is full now: it is looked at when a lease ends, or

@@ -524,7 +524,7 @@ local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payloa
     if keyed and known ~= 'created' then twin, by, later_twin = arg_rare().find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local obstacle = may_be_refused and (own.after or own.needs_parent) and arg_rare().find_obstacle(ctx, own, stamps[i], by_index)
+    local obstacle = may_be_refused and (own.after or own.needs_parent) and arg_rare().find_obstacle(ctx, own, stamps[i])
     if may_be_refused and ctx.moved and not arg_rare().is_here(own) then
       answers[i] = { 'moved' }
     elseif obstacle then
@@ -1219,20 +1219,6 @@ local function find_missing(ctx, ids, stamp) local task = KEYS[4]
   end
 end
 
--- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
--- waits in addition. The second value is the task's place, if a child knows it; the third, how many children have not
--- ended. Looks at 1,000 children.
-local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[16], KEYS[17], KEYS[23]
-  local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
-  local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
-  local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
-  for i, kid in ipairs(kids) do
-    if done[i] or died[i] then ended = ended + 1 end
-    place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', task .. kid, 'gathered') or nil)
-  end
-  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place, #kids - ended
-end
-
 -- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
 -- false. A call looks at each task once.
 local function gathers(ctx, id) local task, blocked = KEYS[4], KEYS[14]
@@ -1244,21 +1230,18 @@ local function gathers(ctx, id) local task, blocked = KEYS[4], KEYS[14]
   return ctx.gathers[id]
 end
 
--- find_obstacle(ctx, own, stamp, by_index): the first task because of which a new one is not created: a task of `after`, or
--- a parent that it needs, that does not exist; or the parent that it is to come after, and that waits for it as one of
--- its children, for it has too few others so far. nil if there is none. by_index: the children that this call has added.
-local function find_obstacle(ctx, own, stamp, by_index) local task, children = KEYS[4], KEYS[23]
+-- find_obstacle(ctx, own, stamp): the first task because of which a new one is not created: a task of `after`, or a parent that it
+-- needs, that does not exist; or the parent that it is to come after, while that waits for its children: each would wait for
+-- the other. nil if there is none. How many other children there are does not matter: the same call, sent again, must get the same
+-- answer.
+local function find_obstacle(ctx, own, stamp)
   local parent, comes_after, others = own.parent, false, false
   local missing = own.after and find_missing(ctx, own.after, stamp) or own.needs_parent and find_missing(ctx, { parent }, stamp)
   if missing or not (parent and own.after) then return missing or nil end
   for _, id in ipairs(own.after) do
     comes_after, others = comes_after or id == parent, others or id ~= parent
   end
-  if not comes_after or own.after_any and others or not gathers(ctx, parent) then return end
-  local row = redis.call('HMGET', task .. parent, 'gather', 'after_any', 'awaits')
-  local left, _, there = gather_left(parent, { gather = tonumber(row[1]), awaits = row[3] }, 0)
-  there = there + #(by_index[children .. parent] or {}) / 2
-  if there < (row[2] == '1' and 1 or left) then return parent end
+  if comes_after and not (own.after_any and others) and gathers(ctx, parent) then return parent end
 end
 
 -- known_as(id, stamp): the answer for an id that is in use: 'created' if this call created the task (or an earlier task
@@ -1491,7 +1474,7 @@ local function refuse_new(ctx, ids, envelopes, stamps)
     local own, stamp = envelopes[i], stamps[i]
     seen[id] = seen[id] or known_as(id, stamp)
     if not seen[id] and not find_duplicate(ctx, own, stamp)
-      and not ((own.after or own.needs_parent) and find_obstacle(ctx, own, stamp, {})) then
+      and not ((own.after or own.needs_parent) and find_obstacle(ctx, own, stamp)) then
       return redis.error_reply('ADEQ_DRAINING this queue is being drained and takes no new tasks: resume it, or use another')
     end
   end

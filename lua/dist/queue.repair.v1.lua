@@ -531,8 +531,7 @@ local function ended_how(record)
 end
 
 -- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
--- waits in addition. The second value is the task's place, if a child knows it; the third, how many children have not
--- ended. Looks at 1,000 children.
+-- waits in addition. The second value is the task's place, if a child knows it. Looks at 1,000 children.
 local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[16], KEYS[17], KEYS[21]
   local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
   local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
@@ -541,7 +540,7 @@ local function gather_left(id, record, others) local task, finished, dead, child
     if done[i] or died[i] then ended = ended + 1 end
     place = place or tonumber(not done[i] and not died[i] and redis.call('HGET', task .. kid, 'gathered') or nil)
   end
-  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place, #kids - ended
+  return math.max(0, math.min(tonumber(record.awaits or 0) - others, record.gather - ended)), place
 end
 
 -- have_children(ids): whether some of these tasks have children.

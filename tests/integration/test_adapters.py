@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator
@@ -241,6 +242,8 @@ async def test_a_call_is_made_again_after_an_error_of_the_connection(proxy: Prox
         tasks = TaskQueue(adeq.queue(base_name))
         id = await tasks.enqueue(task())
         assert await tasks.dequeue(uuid4())
+        while adeq._registering.is_working:
+            await asyncio.sleep(0)
         proxy.lose = 1
         with pytest.raises(TransportError):
             await tasks.complete(id, {"ok": 1})

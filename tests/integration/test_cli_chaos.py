@@ -83,7 +83,7 @@ def test_a_server_that_is_restarted_meanwhile(
     assert all(report["checks"][rule] > 0 for rule in ("acknowledged_kept", "settles_once", "locks_exclude"))
     assert sum(report["calls"].values()) > sum(report["tasks"].values())
     with redis.Redis.from_url(deployment.url) as client:
-        assert list(client.scan_iter()) == []
+        assert [key for key in client.scan_iter() if b"{registry:" not in key or key.endswith(b":names")] == []
     again = answer("chaos", "--judge", str(kept))
     assert {name: again[name] for name in ("ok", "checks", "tasks", "calls", "lost")} == {
         name: report[name] for name in ("ok", "checks", "tasks", "calls", "lost")
@@ -100,7 +100,7 @@ def test_what_is_deleted_meanwhile_is_found(start: Callable[..., Command], deplo
             assert command.child.poll() is None
         client.delete(*rules)
         status, report = command.end()
-        assert list(client.scan_iter()) == []
+        assert [key for key in client.scan_iter() if b"{registry:" not in key or key.endswith(b":names")] == []
     assert report, command.said
     broken = {one["rule"] for one in report["violations"]}
     kept = Path(report["history"])
@@ -121,7 +121,7 @@ def test_an_interrupt_ends_the_work_early(start: Callable[..., Command], deploym
     assert (status, report["ok"]) == (0, True), command.said
     assert "by Ctrl-C" in command.said
     with redis.Redis.from_url(deployment.url) as client:
-        assert list(client.scan_iter()) == []
+        assert [key for key in client.scan_iter() if b"{registry:" not in key or key.endswith(b":names")] == []
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_a_durability_that_the_server_cannot_give(deployment: EmbeddedServer) ->
     assert ended.status == 2
     assert "durability: 'aof' is not possible on this server" in ended.stderr
     with redis.Redis.from_url(deployment.url) as client:
-        assert list(client.scan_iter()) == []
+        assert [key for key in client.scan_iter() if b"{registry:" not in key or key.endswith(b":names")] == []
 
 
 @pytest.mark.slow

@@ -133,14 +133,6 @@ def enqueue_children_after_the_parent_that_waits_for_them(bench: Workbench, n: i
     return bench.calls.enqueue([(f"c{at}", Task(parent=id, after=id)) for at, id in enumerate(parents)], "r")
 
 
-@scenario(1, 100)
-def enqueue_children_after_a_parent_with_enough_others(bench: Workbench, n: int) -> AnyCall:
-    parents = bench.fill(n, gather=1)
-    for id in parents:
-        bench.fill(1, parent=id)
-    return bench.calls.enqueue([(f"c{at}", Task(parent=id, after=id)) for at, id in enumerate(parents)], "r")
-
-
 @scenario(1)
 def enqueue_children_after_their_parent_and_others(bench: Workbench, _: int) -> AnyCall:
     any_child, both = bench.fill(1, gather=2, after_any=True) + bench.fill(1, gather=2)

@@ -34,8 +34,7 @@ class Chains(State):
         parent = self._gathering(spec.parent)
         if parent is None or parent.id not in spec.after or (spec.after_any and {*spec.after} != {parent.id}):
             return None
-        wanted = 1 if parent.spec.after_any else parent.spec.gather
-        return parent.id if len(self._children(parent.id)) < wanted else None
+        return parent.id
 
     def _gathering(self, id: str | None) -> Task | None:
         """The task, if it waits for its children."""

@@ -86,7 +86,8 @@ def test_a_receipt_is_never_unknown() -> None:
     assert error.receipts == [PlainReceipt("created", "a"), None, PlainReceipt("deduplicated", "d"), None]
     assert str(error) == (
         "task 'b' was not made (1 more were not, either): it is to come after 'z', and there is no such task, or no "
-        "longer; enqueue that one first, or leave it out of `after`, and make the call again with the same rid"
+        "longer, or it is the parent that gathers this task and so waits for it; "
+        "enqueue that one first, or leave it out of `after`, and make the call again with the same rid"
     )
     assert not hasattr(error, "retryable")
 

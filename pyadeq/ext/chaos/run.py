@@ -24,6 +24,7 @@ from pyadeq.ext.chaos.parts import PARTS
 from pyadeq.ext.chaos.recorder import Recorder, load_recorded
 from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
 from pyadeq.ext.chaos.workload import Scene
+from pyadeq.ext.finding import nouns_with_events
 
 POLL = 0.05  # seconds
 DRAIN = 60.0  # seconds in which all that is left has to come to its end
@@ -160,6 +161,10 @@ class Run:
             for key in keys:
                 if key.startswith(bases):
                     client.delete(key)
+        for noun in nouns_with_events():
+            registry = self.adeq.registry(noun)
+            scratch = {self.scene.queue, self.scene.domain}
+            registry.remove([name for name in registry.list() if name.partition("/")[0] in scratch])
 
     def _start(self, role: str) -> None:
         number = self._started[role]

@@ -81,7 +81,7 @@ def damaged(adeq: Adeq, seconds: float, queues: Sequence[str] = ()) -> dict[str,
     found: dict[str, list[str]] = {}
     for noun in ["queue"] if queues else sorted(set(library().manifest["nouns"]) - {EVENTS}):
         wanted = sorted((start, type) for start, suffix, type in _keys(noun) if not suffix)
-        for name in find_names(adeq, noun, max(until - monotonic(), 0), partitions=True).names[:MOST]:
+        for name in find_names(adeq, noun, max(until - monotonic(), 0), partitions=True, scan=True).names[:MOST]:
             if queues and name.partition("/")[0] not in queues:
                 continue
             base = base_at(adeq, noun, name)

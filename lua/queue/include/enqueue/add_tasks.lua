@@ -14,7 +14,7 @@ local function add_tasks(ctx, ids, data, envelopes, stamps)
     if keyed and known ~= 'created' then twin, by, later_twin = find_duplicate(ctx, own, stamps[i]) end
     -- What a later item of this call made was not there when the call came before: then this one was refused, and is again.
     local may_be_refused = by ~= 'rid' and (not known or later) and (not twin or later_twin)
-    local obstacle = may_be_refused and (own.after or own.needs_parent) and find_obstacle(ctx, own, stamps[i], by_index)
+    local obstacle = may_be_refused and (own.after or own.needs_parent) and find_obstacle(ctx, own, stamps[i])
     if may_be_refused and ctx.moved and not is_here(own) then
       answers[i] = { 'moved' }
     elseif obstacle then
