@@ -22,10 +22,11 @@ _WORDS = "|".join(library().manifest["nouns"])
 BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_slot>{_WORDS}):[^:]+)")
 STAMPS = re.compile(r"[{:]config:_(?:webhooks|posts)\.stamps\}?!operate$")  # see pyadeq/ext/outgoing/stamps.py
 KINDS = re.compile(
-    r"config|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
+    r"config|copied|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
     r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|ended_runs|reply|ready|wake|worker|control|by:user"
     r"|by:tag|children|dependents|order|schedule|runs|holding|waiting|shares):(?P<suffix>.+)"
 )
+CLOSED = b"9007199254740991"  # the layout that queue.copy notes until the copy is complete
 HELD = re.compile(r"\S+ \d+ [^ |]+(?P<flags>[^|]*)\|\d+ \d+ \d+ \d+ (?P<fence>\d+) \S+")
 RULE = re.compile(r"\d+ (?:queue|reject|cancel_newest|cancel_oldest) \d+(?:\.\d{6})? [1-9]\d*")
 MOST_WEIGHT = 100_000  # percent
@@ -92,6 +93,8 @@ class Audit:
 
     def problems(self) -> Iterator[str]:
         yield from (f"{name}: unknown" for name in self.names if not KINDS.fullmatch(name))
+        if self.client.hget(f"{self.base}:config", "layout_min") == CLOSED:
+            return  # a copy, of which only a part is there
         yield from self._membership()
         yield from self._leases()
         yield from self._left_behind()

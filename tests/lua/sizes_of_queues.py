@@ -8,7 +8,9 @@ from pyadeq._core.queue.items import Failure
 from pyadeq._core.queue.limits import rule_digest
 from pyadeq.models import Task
 from pyadeq.schedule_models import Every
+from tests.lua.bench import START
 from tests.lua.scenario import acks
+from tests.lua.scenarios_of_copies import begun, event, write
 from tests.lua.size import AnyCall, long, pages, size, state
 from tests.lua.sizes_of_tasks import LANES, enqueue, everything, heavies, heavy, hold, limit_all, plain
 from tests.lua.workbench import Workbench
@@ -220,6 +222,35 @@ def confirm(bench: Any) -> AnyCall:
 def migrate_a_full_queue(bench: Workbench, _: int) -> AnyCall:
     everything(bench)
     return bench.calls.migrate()
+
+
+# copies and fences
+
+
+@size(1, 500)
+def copy_write_keys_that_go_on(bench: Workbench, n: int) -> AnyCall:
+    begun(bench)
+    bench.real(write(bench, *((long(f"log:{at}"), "list", 0, 0, [("l", "")]) for at in range(n))))
+    return write(bench, *((long(f"log:{at}"), "list", 1, START, [("l" * 1000, "")]) for at in range(n)))
+
+
+@size(1, 499)
+def copy_write_events(bench: Workbench, n: int) -> AnyCall:
+    begun(bench)
+    bench.real(write(bench, ("events", "stream", 0, 0, event(0))))
+    return write(bench, ("events", "stream", 1, 0, [word for at in range(1, n + 1) for word in event(at, 1)]))
+
+
+@size(1, 999)
+def copy_write_a_set_by_score(bench: Workbench, n: int) -> AnyCall:
+    begun(bench)
+    return write(bench, ("dead", "zset", 0, 0, [(long(f"t{at}"), "-1.234567890123456e+18") for at in range(n)]))
+
+
+@size(1)
+def raise_fence_of_a_full_queue(bench: Workbench, _: int) -> AnyCall:
+    everything(bench)
+    return bench.calls.build("raise_fence", least=10**13)
 
 
 # limits and weights

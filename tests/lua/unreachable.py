@@ -20,6 +20,8 @@ UNREACHABLE: Final = {
             f"*: no round over `item_{field}`"
             for field in ("action", "group", "id", "key", "lane", "name", "resource", "rid", "user", "worker")
         ),
+        "queue/copy.v1.lua: no round over `entry_count`",
+        "queue/include/copy/write_entries.lua: no round over `last`",
         "queue/enqueue.v1.lua: no round over `#own`",
         "queue/include/enqueue/add_plain_tasks.lua: no round over `#ids`",
         "queue/include/enqueue/add_plain_tasks.lua: no round over `of_user`",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from pyadeq._core.kernel.call import Call, Reply, build_call, template
 from pyadeq._core.kernel.nouncalls import NounCalls
@@ -269,6 +269,27 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             self._scalars(dry_run=dry_run),
             groups,
             decode=lambda reply: replies.repair(reply, ids),
+        )
+
+    def copy(
+        self,
+        step: Literal["begin", "write", "end"],
+        keys: Sequence[Sequence[Any]] = (),
+        entries: Sequence[Sequence[Any]] = (),
+        *,
+        place: int = 0,
+        fence: int = 0,
+        clock: str = "server",
+    ) -> Call[str]:
+        """Build one part of the copy of a queue of another server: see lua/queue/copy.v1.lua."""
+        return self.call(
+            "copy",
+            lambda answer: answer.status,
+            {"key": keys, "entry": entries},
+            step=step,
+            place=place,
+            fence=fence,
+            clock=clock,
         )
 
     def purge(

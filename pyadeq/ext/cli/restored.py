@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from pyadeq import Adeq
+from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq.ext.cli.arguments import Yes, confirm, many
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
@@ -59,29 +60,28 @@ def restored(
 def _fences(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:
     """Raise each fence that is below the time. It is never lowered, whoever else changes it meanwhile."""
     raised = 0
-    for client, key in _configs(adeq):
-        fence = int(client.hget(key, "fence") or 0)
+    for client, key, noun in _configs(adeq):
         seconds, micros = client.time()
-        missing = (seconds * 1000 + micros // 1000) * STEPS_A_MS - fence
-        if missing <= 0:
-            continue
-        if not dry_run:
-            client.hincrby(key, "fence", missing)
-        raised += 1
+        least = (seconds * 1000 + micros // 1000) * STEPS_A_MS
+        calls = NounCalls(key.removesuffix(b":config").decode(), adeq.now_ms, noun=noun)
+        if dry_run:
+            raised += int(client.hget(key, "fence") or 0) < least
+        else:
+            raised += adeq.send(calls.build("raise_fence", least=least)).status == "raised"
         tell(raised)
     return raised
 
 
-def _configs(adeq: Adeq) -> Iterator[tuple[Any, bytes]]:
-    """The settings of all queues, their partitions, and change domains, each with the server that has it."""
+def _configs(adeq: Adeq) -> Iterator[tuple[Any, bytes, str]]:
+    """The settings of all queues, partitions and change domains, each with the server that has it and its noun."""
     nouns = "|".join(FENCED)
     head = adeq.prefix if adeq.slot is None else f"{adeq.prefix}:{{{adeq.slot}}}"
-    name = rf"\{{(?:{nouns}):[^}}]+\}}" if adeq.slot is None else rf"(?:{nouns}):[^:]+"
+    name = rf"\{{({nouns}):[^}}]+\}}" if adeq.slot is None else rf"({nouns}):[^:]+"
     wanted = re.compile(rf"{re.escape(head)}:{name}:config".encode())
     for primary in primaries(adeq.client):
         for key in primary.client.scan_iter(f"{head}:*:config", PAGE):
-            if wanted.fullmatch(key):
-                yield primary.client, key
+            if found := wanted.fullmatch(key):
+                yield primary.client, key, found[1].decode()
 
 
 def _sessions(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:

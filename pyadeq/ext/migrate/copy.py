@@ -1,32 +1,38 @@
 """Copying a queue to another server: all its keys, with its partitions, key by key.
 
-The values are read and written by commands of their types, and not by DUMP and RESTORE: an older server refuses the
-dump of a newer one. A key whose digest is the same on both servers is left alone, so the copy goes on where an earlier
-one ended, and the last pass, which finds nothing to copy, is the comparison.
+The values are read by commands of their types and written by the script queue.copy, which uses these, too, and not by
+DUMP and RESTORE: an older server refuses the dump of a newer one. All other scripts refuse the copy until it is
+complete. A key whose digest is the same on both servers is left alone, so the copy goes on where an earlier one ended,
+and the last pass, which finds nothing to copy, is the comparison.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pyadeq import Adeq, PartitionedQueue, Queue
+from pyadeq._core.kernel.call import MAX_ITEMS
+from pyadeq._core.queue.calls import QueueCalls
 from pyadeq.errors import AdeqError
 from pyadeq.ext.installation import primaries
 
 KEYS: Final = 500
 """How many keys are looked at in one round trip."""
 PORTION: Final = 1000
-"""How many entries of a key are read or written by one command."""
+"""How many entries of a key are read by one command."""
+MOST_ITEMS = MAX_ITEMS
+"""How many keys and entries are written by one call, at most."""
+MOST_BYTES: Final = 2 * 1024 * 1024
+"""After so many bytes a call ends. The last entry may be longer than that."""
 REAPED: Final = 100
 """How many expired leases are taken back by one call."""
 PASSES: Final = 5
-MARK_SECONDS: Final = 7 * 86_400
-SKIPPED: Final = ("worker:", "workers", "wake:", "control:")
-"""Workers register on the new server themselves. The others are hints for their connections."""
+SKIPPED: Final = ("worker:", "workers", "wake:", "control:", "copied")
+"""Workers register on the new server themselves. Others are hints for their connections. The last is of queue.copy."""
 
 
 @dataclass
@@ -77,7 +83,6 @@ class QueueCopy:
     ) -> None:
         self._source, self._target, self._name = source, target, name
         self._progress, self._at = progress, at
-        self._mark = f"{target.prefix}:copy:{name}"
 
     def run(self, queue: Queue | PartitionedQueue) -> Copied:
         """Pause the queue and copy it. Raises AdeqError if tasks run, or if the copy would overwrite something."""
@@ -99,101 +104,110 @@ class QueueCopy:
         done = Copied(
             tasks={name: getattr(stats, name) for name in ("ready", "delayed", "blocked", "finished", "dead")}
         )
+        self._begin(bases)
         for _ in range(PASSES):
-            self._check(bases)
-            before = done.copied + done.deleted
+            before, settings = done.copied + done.deleted, self._settings(bases)
             self._pass(bases, done)
             done.passes += 1
-            if done.copied + done.deleted == before:
+            if done.copied + done.deleted == before and self._settings(bases) == settings:
+                self._end(settings)
                 done.equal = True
                 break
         return done
 
-    def _check(self, bases: Sequence[str]) -> None:
-        """The target has nothing of this name, or a copy that nobody has used."""
-        configs = {base: self._config(self._target, base) for base in bases}
-        if any(configs.values()) and not self._target.client.exists(self._mark):
+    def _settings(self, bases: Sequence[str]) -> dict[str, dict[Any, Any]]:
+        return {base: dict(self._source.client.hgetall(f"{base}:config")) for base in bases}
+
+    def _send(self, base: str, step: Literal["begin", "write", "end"], *items: Sequence[Any], **given: Any) -> None:
+        """Send a call of queue.copy. Raises AdeqError if the target has another queue of this name or uses the copy."""
+        status = self._target.send(QueueCalls(base, self._target.now_ms).copy(step, *items, **given))
+        if status == "taken":
             raise AdeqError(
                 f"--to: there is a queue {self._name!r}, and no copy was begun in the last 7 days; nothing was written"
             )
-        for base, theirs in configs.items():
-            ours = self._config(self._source, base)
-            used = any(int(theirs.get(name, 0)) > int(ours.get(name, 0)) for name in (b"place", b"fence"))
-            if theirs and (used or theirs.get(b"mode") != b"paused"):
-                raise AdeqError(
-                    f"--to: the copy of {self._name!r} is in use, so it is not overwritten; if producers were early, "
-                    "run `adeq doctor --repair` there, and enqueue their tasks into the old queue"
-                )
-        self._target.client.set(self._mark, b"1", ex=MARK_SECONDS)
-        self._at("noted")
-        for base, theirs in configs.items():
-            # Before all else, so that no program of the new server gets a task. And not in the middle: a producer that
-            # is too early is seen by its place.
-            if (ours := self._config(self._source, base)) and ours != theirs:
-                self._target.client.hset(f"{base}:config", mapping=ours)
-                self._at("settings written")
-                if gone := theirs.keys() - ours.keys():
-                    self._target.client.hdel(f"{base}:config", *gone)
+        if status == "in_use":
+            raise AdeqError(
+                f"--to: the copy of {self._name!r} is in use, so it is not overwritten; if producers were early, "
+                "enqueue their tasks into the old queue"
+            )
+        if status == "closed":
+            raise AdeqError(f"--to: somebody has ended or deleted the copy of {self._name!r}; repeat the command")
 
-    def _config(self, adeq: Adeq, base: str) -> dict[Any, Any]:
-        found: dict[Any, Any] = adeq.client.hgetall(f"{base}:config")
-        return found
+    def _begin(self, bases: Sequence[str]) -> None:
+        for base, settings in self._settings(bases).items():
+            place, fence = (int(settings.get(name, 0)) for name in (b"place", b"fence"))
+            self._send(base, "begin", place=place, fence=fence, clock=settings.get(b"clock", b"server").decode())
+            self._at("begun")
+
+    def _end(self, settings: dict[str, dict[Any, Any]]) -> None:
+        for base, fields in settings.items():
+            self._send(base, "end", (), list(fields.items()))
+            self._at("ended")
 
     def _pass(self, bases: Sequence[str], done: Copied) -> None:
-        """Compare all keys once, and copy those that differ."""
+        """Compare all keys once, and copy those that differ; `_end` writes the settings."""
         done.keys, total = 0, 0
-        configs = {f"{base}:config".encode() for base in bases}  # `_check` writes these
-        for keys in self._keys(self._source, bases):
-            ours, theirs = stored(self._source.client, keys), stored(self._target.client, keys)
-            changed = [one for one in keys if ours[one].digest and ours[one].differs(theirs[one])]
-            self._at("compared")
-            self._write({key: ours[key] for key in changed if key not in configs})
-            done.copied += len(changed)
-            total += sum(_sum(key, ours[key].digest.to_bytes(32)) for key in keys)
-            done.keys += len(keys)
-            self._progress(done.keys)
-        self._check(bases)
-        for keys in self._keys(self._target, bases):
-            with self._source.client.pipeline(transaction=False) as pipe:
-                for key in keys:
-                    pipe.exists(key)
-                gone = [key for key, exists in zip(keys, pipe.execute(), strict=True) if not exists]
-            for key in gone:
-                self._target.client.unlink(key)
-                self._at("key deleted")
-            done.deleted += len(gone)
+        for base in bases:
+            config = f"{base}:config".encode()
+            for keys in self._keys(self._source, base):
+                ours, theirs = stored(self._source.client, keys), stored(self._target.client, keys)
+                changed = [
+                    key for key, one in ours.items() if key != config and one.digest and one.differs(theirs[key])
+                ]
+                self._at("compared")
+                self._write(base, {key: ours[key] for key in changed})
+                done.copied += len(changed)
+                total += sum(_sum(key, ours[key].digest.to_bytes(32)) for key in keys)
+                done.keys += len(keys)
+                self._progress(done.keys)
+            for keys in self._keys(self._target, base):
+                there = _each(self._source.client, [("EXISTS", key) for key in keys])
+                gone = [key for key, exists in zip(keys, there, strict=True) if not exists and key != config]
+                self._write(base, dict.fromkeys(gone, NO_KEY))
+                done.deleted += len(gone)
         done.digest = f"{total % 2**128:032x}"
 
-    def _keys(self, adeq: Adeq, bases: Sequence[str]) -> Iterator[list[bytes]]:
-        """The keys of all bases, in portions."""
-        for base in bases:
-            start = len(base) + 1
-            for primary in primaries(adeq.client):
-                found = primary.client.scan_iter(f"{base}:*", PORTION)
-                kept = (key for key in found if not key[start:].startswith(tuple(one.encode() for one in SKIPPED)))
-                while portion := list(islice(kept, KEYS)):
-                    yield portion
+    def _keys(self, adeq: Adeq, base: str) -> Iterator[list[bytes]]:
+        """The keys of a base, in portions."""
+        start, skipped = len(base) + 1, tuple(one.encode() for one in SKIPPED)
+        for primary in primaries(adeq.client):
+            found = primary.client.scan_iter(f"{base}:*", PORTION)
+            kept = (key for key in found if not key[start:].startswith(skipped))
+            while portion := list(islice(kept, KEYS)):
+                yield portion
 
-    def _write(self, keys: dict[bytes, Stored]) -> None:
+    def _write(self, base: str, keys: Mapping[bytes, Stored]) -> None:
         """Write keys anew. If this is broken off, their digests differ, and the next run writes them again."""
-        with self._target.client.pipeline(transaction=False) as pipe:
-            for key, one in keys.items():
-                if one.value is not None:
-                    pipe.unlink(key)
-                    write(pipe, key, one.type, one.value)
-                    expire(pipe, key, one)
-            pipe.execute()
-        self._at("small keys written")
+        sent: list[list[Any]] = []
+        entries: list[tuple[bytes, bytes]] = []
+        size = 0
+
+        def send() -> None:
+            nonlocal size
+            self._send(base, "write", sent, entries)
+            self._at("written")
+            sent.clear()
+            entries.clear()
+            size = 0
+
         for key, one in keys.items():
-            if one.value is None:
-                self._target.client.unlink(key)
-                self._at("large key deleted")
-                for portion in portions(self._source.client, key, one.type):
-                    with self._target.client.pipeline(transaction=False) as pipe:
-                        write(pipe, key, one.type, portion)
-                        expire(pipe, key, one)
-                        pipe.execute()
-                    self._at("portion written")
+            head = [key[len(base) + 1 :], one.type]
+            expires, at = max(one.expires_ms, 0), 0
+            if len(sent) + len(entries) + 1 > MOST_ITEMS:
+                send()
+            sent.append([*head, at, expires, 0])
+            for portion in portions(self._source.client, key, one.type) if one.value is None else [one.value]:
+                for entry in portion:
+                    words = written(one.type, entry)
+                    if size > MOST_BYTES or len(sent) + len(entries) + len(words) > MOST_ITEMS:
+                        send()
+                        sent.append([*head, at, expires, 0])
+                    entries += words
+                    sent[-1][-1] += len(words)
+                    size += sum(len(name) + len(value) for name, value in words)
+                    at += 1
+        if sent:
+            send()
 
 
 def stored(client: Any, keys: Sequence[bytes]) -> dict[bytes, Stored]:
@@ -284,35 +298,18 @@ def entries(type: str, answer: Any) -> list[Any]:
             return [(one,) for one in answer]
 
 
-def write(client: Any, key: bytes, type: str, portion: Sequence[Any]) -> None:
-    """Add entries to a key. client: or a pipeline."""
-    if not portion:
-        return
+def written(type: str, entry: Any) -> list[tuple[bytes, bytes]]:
+    """An entry as queue.copy takes it: of an event, its id and all its fields."""
     match type:
         case "hash":
-            client.hset(key, mapping=dict(portion))
+            return [entry]
         case "zset":
-            client.zadd(key, dict(portion))
-        case "list":
-            client.rpush(key, *(one for (one,) in portion))
-        case "set":
-            client.sadd(key, *(one for (one,) in portion))
+            return [(entry[0], repr(entry[1]).encode())]
         case "stream":
-            for id, fields in portion:
-                if fields is None:
-                    client.execute_command("XSETID", key, id)
-                else:
-                    client.xadd(key, fields or {b"-": b"-"}, id=id)
-                if fields == {}:
-                    client.xdel(key, id)
+            id, fields = entry
+            return [(id, b"%d" % len(fields or ())), *(fields or {}).items()]
         case _:
-            client.set(key, portion[0][0])
-
-
-def expire(client: Any, key: bytes, one: Stored) -> None:
-    """Let the key live as long as the other."""
-    if one.expires_ms > 0:
-        client.pexpireat(key, one.expires_ms)
+            return [(entry[0], b"")]
 
 
 def _each(client: Any, commands: Sequence[tuple[Any, ...]]) -> list[Any]:

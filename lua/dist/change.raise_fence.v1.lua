@@ -1,0 +1,108 @@
+#!lua flags=allow-oom
+-- generated from lua/change/raise_fence.v1.lua by lua/bundle.py; do not edit
+-- change.raise_fence.v1: after a restore of old data, give no fence again that was given out since. `least` is at least the
+-- last fence that was; the next one is above it. A fence that is higher stays, and of a change domain that does not exist
+-- nothing is stored. `fence` is the last fence now, 0 if there is none.
+--
+-- DATA   config hash {base}:config
+-- ARGV   least     int 1..99999999999999
+-- ARGV   now_ms    int 0..       ?=0
+-- RETURN raised    now_ms:int fence:int
+-- RETURN kept      now_ms:int fence:int
+-- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
+-- ROLE   operate
+-- REPLAY state
+-- FLAGS  allow-oom
+-- COST   3 commands; at most 3 commands, 48 steps
+
+local LAYOUT = 1
+local arg_find = string.find
+local function refuse(field, value, want)
+  local got = 'nothing'
+  if type(value) == 'number' then
+    got = string.format('%.0f', value)
+  elseif value then
+    got = "'" .. string.gsub(string.sub(value, 1, 64), '[^ -~]', '?') .. "'"
+  end
+  return redis.error_reply('ADEQ_ARG ' .. field .. ' must be ' .. want .. ', got ' .. got)
+end
+local function arg_uint(v, min, max)
+  if not v or #v > 16 or (v ~= '0' and not arg_find(v, '^[1-9]%d*$')) then return nil end
+  local n = v + 0
+  if n >= min and n <= max then return n end
+end
+
+local KEYS, ARGV = KEYS, ARGV
+if #KEYS ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 keys, got ' .. #KEYS)
+end
+
+do
+  local arg_base = string.match(KEYS[1], '^([%w._@+-]+:{change:[%w._@+-]+}):config$')
+  if not arg_base or #arg_base > 100 then
+    arg_base = arg_base or string.match(KEYS[1], '^([%w._@+-]+:{[%w._@+-]+}:change:[%w._@+-]+):config$')
+    for part in string.gmatch(arg_base or '', '[%w._@+-]+') do
+      if #part > 100 then arg_base = nil end
+    end
+    if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{change:<name>}:config, <prefix>:{<slot>}:change:<name>:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
+  end
+  if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
+  KEYS = { arg_base .. ':config' }
+end
+
+local least = ARGV[1]
+least = arg_uint(least, 1, 99999999999999)
+if not least then return refuse('least', ARGV[1], 'an integer from 1 to 99999999999999') end
+local now_ms = ARGV[2]
+if now_ms == '' then
+  now_ms = 0
+else
+  now_ms = arg_uint(now_ms, 0, 9007199254740991)
+  if not now_ms then return refuse('now_ms', ARGV[2], 'an integer from 0 to 9007199254740991') end
+end
+if #ARGV ~= 2 then
+  return redis.error_reply('ADEQ_ARG expected 2 arguments, got ' .. #ARGV)
+end
+
+-- read_clock(layout_min, clock, chosen): the time in ms, as a number and as text; or nil and the error to return, if
+-- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
+-- this call may create.
+local function read_clock(layout_min, clock, chosen)
+  if tonumber(layout_min or LAYOUT) > LAYOUT then
+    return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
+      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+  end
+  if ((clock or chosen) == 'test') ~= (now_ms > 0) then
+    if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
+    return nil, redis.error_reply('ADEQ_CLOCK now_ms must be '
+      .. (clock == 'test' and 'sent: this base was created with clock=test'
+        or '0: this base was not created with clock=test'))
+  end
+  if now_ms > 0 then return now_ms, string.format('%.0f', now_ms) end
+  local time = redis.call('TIME')
+  local text = time[1] .. string.sub('00000' .. time[2], -6, -4)  -- the first three of six digits
+  return text + 0, text
+end
+
+-- open(clock, row): read what every call needs: the time, whether the base exists, and the settings that this script
+-- uses as `ctx.settings_<name>`; or nil and the error to return. lua/tools/opening.py generates which settings these are,
+-- and the first values of the fields of call.toml. clock: for a call that may create the base. row: the settings as they
+-- are stored, if the caller has read them.
+local function open(clock, row) local config = KEYS[1]
+  row = row or redis.call('HMGET', config, 'layout_min', 'clock', 'fence')
+  local now, now_text = read_clock(row[1], row[2], clock)
+  if not now then return nil, now_text end
+  return { exists = row[1], now = now, now_text = now_text, settings_fence = tonumber(row[3] or 0) }
+end
+
+-- raise_fence(ctx, least): make the last fence at least this, if the base exists; it is never lowered. Returns the answer.
+local function raise_fence(ctx, least) local config = KEYS[1]
+  if not ctx.exists then return { 'kept', ctx.now, 0 } end
+  if ctx.settings_fence >= least then return { 'kept', ctx.now, ctx.settings_fence } end
+  redis.call('HSET', config, 'fence', least)
+  return { 'raised', ctx.now, least }
+end
+
+local ctx, refused = open()
+if refused then return refused end
+return raise_fence(ctx, least)

@@ -1,0 +1,24 @@
+"""Paths of `raise_fence`."""
+
+from __future__ import annotations
+
+from tests.lua.scenario import AnyCall, scenario
+from tests.nouns.bench import NounBench
+from tests.nouns.change.states import applying
+
+
+@scenario(0)
+def raise_fence_of_a_domain(bench: NounBench, _: int) -> AnyCall:
+    applying(bench)
+    return bench.call("raise_fence", least=10**13)
+
+
+@scenario(0)
+def raise_fence_that_is_higher(bench: NounBench, _: int) -> AnyCall:
+    applying(bench)
+    return bench.call("raise_fence", least=1)
+
+
+@scenario(0, clock="server")
+def raise_fence_where_nothing_is(bench: NounBench, _: int) -> AnyCall:
+    return bench.call("raise_fence", least=1)
