@@ -106,7 +106,7 @@ def _gates(roles: Sequence[str]) -> dict[str, list[str]]:
         word: [role for role in noun["roles"] if role in general or f"{word}.{role}" in roles]
         for word, noun in nouns.items()
     }
-    if any(own for word, own in found.items() if word not in (EVENTS, REGISTRY)):
+    if any(own for word, own in found.items() if word != EVENTS):
         found[REGISTRY] = sorted({*found[REGISTRY], "register"})  # who writes to a name also adds it to the registry
     return found
 

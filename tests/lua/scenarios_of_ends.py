@@ -192,6 +192,13 @@ def resume_paused(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.resume("r")
 
 
+@scenario(1)
+def resume_lanes_that_have_tokens(bench: Workbench, n: int) -> AnyCall:
+    bench.fill(n)
+    bench.real(bench.calls.pause())
+    return bench.calls.resume("r")
+
+
 @scenario(1, 100)
 def resume_again(bench: Workbench, n: int) -> AnyCall:
     for at in range(n):

@@ -51,7 +51,10 @@ def may(role: str, script: Script) -> bool:
 
 def roles_in(noun: str, role: str) -> set[str]:
     word, _, own = role.partition(".")
-    return MAY.get(role, {own} if word == noun else set())
+    roles = MAY.get(role, {own} if word == noun else set())
+    if noun == "registry" and role != "observer" and word != "events":
+        return {*roles, "register"}  # a client adds the names that it writes to
+    return roles
 
 
 def is_old(server: Server) -> bool:

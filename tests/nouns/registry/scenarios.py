@@ -26,6 +26,13 @@ def add_names_where_no_room_is(bench: NounBench, n: int) -> AnyCall:
     return bench.call("add", item=[*names(1), *names(n)[1:], {"name": "other"}][-n:])
 
 
+@scenario(0)
+def add_a_known_name_where_no_room_is(bench: NounBench, _: int) -> AnyCall:
+    fill(bench, 1)
+    bench.put("configure", settings={"names_max": 1})
+    return bench.call("add", item=names(2))
+
+
 @scenario(0, clock="server")
 def add_the_first_name(bench: NounBench, _: int) -> AnyCall:
     return bench.call("add", item=[{"name": "mail"}])
@@ -113,6 +120,12 @@ def remove_what_is_unknown(bench: NounBench, _: int) -> AnyCall:
 def list_all(bench: NounBench, n: int) -> AnyCall:
     fill(bench, n)
     return bench.call("list")
+
+
+@scenario(0)
+def list_the_first_page(bench: NounBench, _: int) -> AnyCall:
+    fill(bench, 3)
+    return bench.call("list", limit=2)
 
 
 @scenario(0)
