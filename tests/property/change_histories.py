@@ -283,8 +283,12 @@ class History:
         if items:
             groups = self.some(GROUPS, 2)
             shown = self.model.inbox(who["actor"], who.get("principal", ""), groups)
+            first = self.model.changes[items[0]["id"]]
+            requests = len(first.slots)
             _, told = self._send("respond", item=items, groups=groups, proof="p", **who)
-            self._check_inbox(items, who, shown, told)
+            # A call that escalates a change may delegate a request, and so change who may answer the others.
+            if len(first.slots) == requests:
+                self._check_inbox(items, who, shown, told)
 
     def _check_inbox(
         self, items: Sequence[Any], who: dict[str, Any], shown: Sequence[Any], told: dict[str, Any]
