@@ -22,6 +22,8 @@ DONE = {
         "begun",
         "renewed",
         "confirmed",
+        "raised",
+        "kept",
     ),
     *("draft", "submitted", "reviewing", "approved", "rejected", "completed", "failed", "cancelled", "cancelling"),
     *("stored", "removed", "unknown", "found", "not_kept", "request", "entry", "follow", "timed_out"),

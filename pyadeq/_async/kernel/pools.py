@@ -90,7 +90,7 @@ def address(client: Redis | RedisCluster) -> str:
 
 def _place(options: Mapping[str, Any]) -> str:
     host = options.get("host", "localhost")
-    return f"{f'[{host}]' if ':' in host else host}:{options.get('port', 6379)}"
+    return f"{f'[{host}]' if ':' in str(host) else host}:{options.get('port', 6379)}"
 
 
 async def close_pool(pool: Any) -> None:

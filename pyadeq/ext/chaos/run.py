@@ -163,8 +163,8 @@ class Run:
                     client.delete(key)
         for noun in nouns_with_events():
             registry = self.adeq.registry(noun)
-            scratch = {self.scene.queue, self.scene.domain}
-            registry.remove([name for name in registry.list() if name.partition("/")[0] in scratch])
+            scratch = (self.scene.queue, self.scene.domain)  # which all of them have in their names
+            registry.remove([name for name in registry.list() if any(one in name for one in scratch)])
 
     def _start(self, role: str) -> None:
         number = self._started[role]

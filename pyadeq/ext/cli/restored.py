@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 import typer
 
 from pyadeq import Adeq
-from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq.ext.cli.arguments import Yes, confirm, many
 from pyadeq.ext.cli.change_who import Actor, actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
@@ -63,7 +63,7 @@ def _fences(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:
     for client, key, noun in _configs(adeq):
         seconds, micros = client.time()
         least = (seconds * 1000 + micros // 1000) * STEPS_A_MS
-        calls = NounCalls(key.removesuffix(b":config").decode(), adeq.now_ms, noun=noun)
+        calls = replace(adeq.noun(noun, "default").calls, base=key.removesuffix(b":config").decode())
         if dry_run:
             raised += int(client.hget(key, "fence") or 0) < least
         else:

@@ -9,14 +9,12 @@ and the last pass, which finds nothing to copy, is the comparison.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
 from pyadeq import Adeq, PartitionedQueue, Queue
-from pyadeq._core.kernel.call import MAX_ITEMS
-from pyadeq._core.queue.calls import QueueCalls
 from pyadeq.errors import AdeqError
 from pyadeq.ext.installation import primaries
 
@@ -24,8 +22,8 @@ KEYS: Final = 500
 """How many keys are looked at in one round trip."""
 PORTION: Final = 1000
 """How many entries of a key are read by one command."""
-MOST_ITEMS = MAX_ITEMS
-"""How many keys and entries are written by one call, at most."""
+MOST_ITEMS: Final = 1000
+"""How many keys and entries are written by one call, at most: all items of a call."""
 MOST_BYTES: Final = 2 * 1024 * 1024
 """After so many bytes a call ends. The last entry may be longer than that."""
 REAPED: Final = 100
@@ -120,7 +118,8 @@ class QueueCopy:
 
     def _send(self, base: str, step: Literal["begin", "write", "end"], *items: Sequence[Any], **given: Any) -> None:
         """Send a call of queue.copy. Raises AdeqError if the target has another queue of this name or uses the copy."""
-        status = self._target.send(QueueCalls(base, self._target.now_ms).copy(step, *items, **given))
+        calls = replace(self._target.queue(self._name).calls, base=base)
+        status = self._target.send(calls.copy(step, *items, **given))
         if status == "taken":
             raise AdeqError(
                 f"--to: there is a queue {self._name!r}, and no copy was begun in the last 7 days; nothing was written"
