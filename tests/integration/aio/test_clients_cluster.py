@@ -139,6 +139,7 @@ async def test_a_script_is_loaded_on_the_node_that_lacks_it(
 async def test_a_call_follows_its_slot(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
     queue = adeq.queue(names[0])
     await queue.enqueue(1, id="a", rid="r")
+    await adeq._registering.aclose()  # the name is added, in the background
     source, target = cluster.move(config(names[0]))
     assert (await queue.enqueue(1, id="a", rid="r")).status == "created"
     moved = errors(source, "MOVED")

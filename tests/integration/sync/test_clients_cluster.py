@@ -140,6 +140,7 @@ def test_a_script_is_loaded_on_the_node_that_lacks_it(
 def test_a_call_follows_its_slot(cluster: ThreePrimaries, adeq: Adeq, names: list[str]) -> None:
     queue = adeq.queue(names[0])
     queue.enqueue(1, id="a", rid="r")
+    adeq._registering.close()  # the name is added, in the background
     source, target = cluster.move(config(names[0]))
     assert (queue.enqueue(1, id="a", rid="r")).status == "created"
     moved = errors(source, "MOVED")
