@@ -41,6 +41,9 @@ async def read_changes(adeq: Adeq, client: AioClient, domain: str, history: Hist
         "people": {person: await reader.statistics(person) for person in sorted(people)},
         "inboxes": {name: await reader.inbox(name) for name in sorted(names)},
     }
+    # Inboxes hide what is overdue. A change that became overdue while they were read may be in one and not in another.
+    async for id, record in reader.records(sorted(changes)):
+        changes[id]["due_meanwhile"] = record["overdue"] != changes[id]["overdue"]
     return records
 
 
