@@ -19,7 +19,6 @@ from pyadeq._core.kernel.durability import Durability
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
-from pyadeq._core.kernel.routes import Node
 from pyadeq._core.kernel.sending import decoded
 from pyadeq._core.kernel.tracing import Tracing, given_trace, tracing_of
 from pyadeq._importing import IMPORTING
@@ -115,7 +114,7 @@ class Adeq(Nouns):
         usual = 0.0 if wanted.by_noun else confirmed
         waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
         self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
-        self._registering = Registering(prefix, slot, lambda: self.address, self._existing, self._register)
+        self._registering = Registering(prefix, slot, lambda: self.address, self._nodes, self._register)
         self._scripts = Scripts(self._nodes, self._retry_for, wanted, self.now_ms, self._registering)
         self._batch = batch
         self.hints = Hints(self._nodes)
@@ -328,23 +327,12 @@ class Adeq(Nouns):
         (outcome,) = await self._scripts.send([call], use="renewals")
         return decoded(call, outcome)
 
-    async def _existing(self, keys: Sequence[str]) -> list[str]:
-        """Return those of some keys that exist, as far as their servers answer."""
-        nodes: dict[Node, list[str]] = {}
-        for key in keys:
-            nodes.setdefault(self._nodes.routes.node_of(key), []).append(key)
-        found: list[str] = []
-        for node, some in nodes.items():
-            replies, _ = await self._nodes.exchange(node, [pack("EXISTS", key) for key in some], use="renewals")
-            found += [key for key, reply in zip(some, replies, strict=False) if reply == 1]
-        return found
-
     async def _register(self, noun: str, names: Sequence[str]) -> None:
         """Add names to the registry of a noun."""
-        registry = self.noun("registry", noun)
-        await self.send_apart(
-            registry.calls.build("add", item=[one.split("/") if "/" in one else [one, None] for one in names])
-        )
+        with IMPORTING:
+            from pyadeq._async.registry import parts
+
+        await self.send_apart(self.noun("registry", noun).calls.build("add", item=parts(names)))
 
     def node_of(self, key: str) -> object:
         """Return an identifier of the server that has a key, from the known slot map. Sends no command."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from time import monotonic
 from typing import Final
 
-from pyadeq._async.kernel.nodes import Nodes
+from pyadeq._async.kernel.nodes import Nodes, Use
 from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Loss, Refusal, is_passing, loss_error, refusal_error
 from pyadeq._core.kernel.routes import Node
@@ -74,6 +74,20 @@ async def find_names(
         if name and name not in names:
             names.add(name)
             yield name
+
+
+async def missing_keys(nodes: Nodes, keys: Sequence[str], use: Use = "calls") -> set[str]:
+    """Return those of some keys of which their servers say that they do not exist."""
+    at: dict[Node, list[str]] = {}
+    for key in keys:
+        at.setdefault(nodes.routes.node_of(key), []).append(key)
+    missing = set[str]()
+    for node, some in at.items():
+        for start in range(0, len(some), SCAN_COUNT):
+            asked = some[start : start + SCAN_COUNT]
+            replies, _ = await nodes.exchange(node, [pack("EXISTS", key) for key in asked], use=use)
+            missing.update(key for key, reply in zip(asked, replies, strict=False) if reply == 0)
+    return missing
 
 
 class Scan:

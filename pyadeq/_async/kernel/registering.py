@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from pyadeq._async.kernel.names import missing_keys
+from pyadeq._async.kernel.nodes import Nodes
 from pyadeq._twins import aio_Event, aio_Home, aio_spawn
 from pyadeq.errors import AdeqError
 from pyadeq.keys import name_of_key
@@ -27,7 +29,7 @@ class Registering:
     Nothing depends on it, because scans find every name. So errors are ignored. If an access rule of the server forbids
     it, the client adds no more names.
 
-    address: of the server. exists: which of these keys exist. add: sends names of a noun. Both on separate connections.
+    address: of the server. add: sends names of a noun, on separate connections.
     """
 
     def __init__(
@@ -35,13 +37,13 @@ class Registering:
         prefix: str,
         slot: str | None,
         address: Callable[[], str],
-        exists: Callable[[Sequence[str]], Any],
+        nodes: Nodes,
         add: Callable[[str, Sequence[str]], Any],
     ) -> None:
         self.written: set[str] = set()
         """The first keys of calls that wrote: their names are added, or are about to be."""
         self._prefix, self._slot = prefix, slot
-        self._address, self._exists, self._add = address, exists, add
+        self._address, self._nodes, self._add = address, nodes, add
         self._line: list[str] = []
         self._working = self._forbidden = False
         self._idle = aio_Event()
@@ -94,9 +96,10 @@ class Registering:
     async def _send(self) -> None:
         while self._line:
             keys = [self._line.pop() for _ in range(min(len(self._line), AT_ONCE))]
-            there = await self._exists(keys)
             # A call may have written nothing, such as the cancel of a task of a queue that does not exist.
-            self.written.difference_update(set(keys).difference(there))
+            missing = await missing_keys(self._nodes, keys, use="renewals")
+            self.written.difference_update(missing)
+            there = [key for key in keys if key not in missing]
             nouns: dict[str, list[str]] = {}
             for key in there:
                 noun, name = name_of_key(key, self._prefix, self._slot) or ("", "")

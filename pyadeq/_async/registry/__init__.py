@@ -11,6 +11,7 @@ from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq.models.base import Seconds
 
 AT_ONCE = 500
+FRESH = 300.0
 log = logging.getLogger("pyadeq.client")
 
 
@@ -27,6 +28,11 @@ class NamesPage(NamedTuple):
     scanned: float
     total: int
     now: float
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether a complete scan has ended in the last 5 minutes. Scans are a minute apart."""
+        return self.scanned > self.now - FRESH
 
 
 class Registry(Noun):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Final
+from typing import Any
 
 from pyadeq._async.kernel.names import find_names, scan_names
 from pyadeq._async.registry import NamesPage
 from pyadeq._async.registry.source import Source
 from pyadeq.errors import AdeqError
 from pyadeq.models.base import Seconds
-
-FRESH: Final = 300.0
-"""Seconds after the end of a complete scan during which a registry has all names. Scans are a minute apart."""
 
 
 async def list_names(
@@ -44,4 +41,4 @@ async def _first_page(source: Source, noun: str) -> NamesPage | None:
         page: NamesPage = await registry.page(retry_for=0)
     except AdeqError:
         return None
-    return page if page.scanned > page.now - FRESH else None
+    return page if page.is_fresh else None

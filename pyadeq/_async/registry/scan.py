@@ -6,12 +6,11 @@ from collections import Counter
 from time import monotonic
 from typing import Any, Final
 
-from pyadeq._async.kernel.names import scan_names
+from pyadeq._async.kernel.names import missing_keys, scan_names
 from pyadeq._async.kernel.registering import UNLISTED
 from pyadeq._async.registry import Registry
 from pyadeq._async.registry.source import Source
 from pyadeq._core.kernel.manifest import library
-from pyadeq._core.kernel.packing import pack
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ids import new_ulid
 from pyadeq.keys import base_of, part_base, shown
@@ -51,23 +50,21 @@ async def update_registries(source: Source, share: float, every: float) -> dict[
 
 
 async def _update(source: Source, noun: str, found: set[str], scan: float) -> Counter[str]:
-    """scan: when the scan began, if it was complete. Then names that it has not found are looked at one by one."""
+    """scan: when the scan began, if it was complete. Then the server is asked for names that it has not found."""
     registry = _registry(source, noun)
     known = {name async for name in registry.list()}
     added = await registry.add(sorted(found - known), scan=scan)
-    missing = sorted(known - found) if scan else []
-    removed = await registry.remove([name for name in missing if not await _exists(source, noun, name)])
+    unseen = {_key(source, noun, name): name for name in sorted(known - found)} if scan else {}
+    missing = await missing_keys(source._nodes, list(unseen))
+    removed = await registry.remove([name for key, name in unseen.items() if key in missing])
     return Counter(added=added, removed=removed)
 
 
-async def _exists(source: Source, noun: str, name: str) -> bool:
-    """False only if the server said so."""
+def _key(source: Source, noun: str, name: str) -> str:
+    """The key of a name's settings, which every base has."""
     own, slash, tag = name.partition("/")
     base = base_of(noun, own, source.prefix, source.slot)
-    key = f"{part_base(base, tag) if slash else base}:config"
-    await source._nodes.prepare()
-    replies, _ = await source._nodes.exchange(source._nodes.routes.node_of(key), [pack("EXISTS", key)])
-    return not replies or replies[0] != 0
+    return f"{part_base(base, tag) if slash else base}:config"
 
 
 def _registry(source: Source, noun: str) -> Registry:

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from pyadeq._sync.kernel.names import find_names, scan_names
 from pyadeq._sync.registry import NamesPage
 from pyadeq._sync.registry.source import Source
 from pyadeq.errors import AdeqError
 from pyadeq.models.base import Seconds
-
-FRESH: Final = 300.0
-"""Seconds after the end of a complete scan during which a registry has all names. Scans are a minute apart."""
 
 
 def list_names(
@@ -45,4 +42,4 @@ def _first_page(source: Source, noun: str) -> NamesPage | None:
         page: NamesPage = registry.page(retry_for=0)
     except AdeqError:
         return None
-    return page if page.scanned > page.now - FRESH else None
+    return page if page.is_fresh else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from time import monotonic
 from typing import Final
 
 from pyadeq.asyncio import Adeq
@@ -12,8 +11,6 @@ from pyadeq.errors import AdeqError, ClientClosed
 
 EVERY: Final = 60.0
 """Seconds between two scans of all keys, by whatever process."""
-FRESH: Final = 180.0
-"""Seconds for which names are known to be complete after a scan."""
 
 log = logging.getLogger("pyadeq.server")
 
@@ -24,12 +21,8 @@ class Naming:
     def __init__(self, adeq: Adeq) -> None:
         self._adeq = adeq
         self._work: asyncio.Task[None] | None = None
-        self._until = 0.0
-
-    @property
-    def is_complete(self) -> bool:
+        self.is_complete = False
         """Whether a list of names has all of them, and is read without a scan."""
-        return monotonic() < self._until
 
     def start(self) -> None:
         """Begin, unless it works already."""
@@ -45,9 +38,11 @@ class Naming:
         while True:
             try:
                 await self._adeq.update_registries(every=EVERY)
-                self._until = monotonic() + FRESH
+                # Another process may scan now, for the first time.
+                self.is_complete = (await self._adeq.registry("queue").page(limit=1)).is_fresh
             except ClientClosed:
                 return
             except AdeqError as error:
+                self.is_complete = False
                 log.info("the names of queues and so on could not be completed: %s", error)
             await asyncio.sleep(EVERY)
