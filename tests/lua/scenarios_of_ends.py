@@ -199,6 +199,14 @@ def resume_lanes_that_have_tokens(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.resume("r")
 
 
+@scenario(1)
+def release_beside_others_in_a_paused_queue(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.fill(1)
+    bench.real(bench.calls.pause())
+    return bench.calls.release(leases)
+
+
 @scenario(1, 100)
 def resume_again(bench: Workbench, n: int) -> AnyCall:
     for at in range(n):
