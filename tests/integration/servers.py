@@ -66,6 +66,11 @@ def ask(server: EmbeddedServer, *command: object) -> Any:
     return replies[0]
 
 
+def is_old(server: EmbeddedServer) -> bool:
+    """Whether it is older than Redis 7.2, which `acl_rules` has to know."""
+    return "waitaof" not in ask(server, "COMMAND LIST")
+
+
 def replicates(server: EmbeddedServer) -> bool:
     """Whether it follows, and has written an append-only file: until then it does not end when it is told to."""
     if ask(server, "INFO", "replication").get("master_link_status") != "up":

@@ -22,7 +22,7 @@ from pyadeq.errors import ConfigError, LockLost
 from pyadeq.keys import lock_base, queue_base
 from tests.integration.cli import adeq
 from tests.integration.faults.stored import stored
-from tests.integration.servers import ask
+from tests.integration.servers import ask, is_old
 from tests.waiting import DEADLINE
 
 As = Callable[..., pyadeq.Adeq]
@@ -40,8 +40,7 @@ def enlist(server: EmbeddedServer) -> Callable[..., dict[str, Any]]:
 
     def make(*roles: Role, **places: Any) -> dict[str, Any]:
         name = "-".join(roles)
-        old = "waitaof" not in ask(server, "COMMAND LIST")
-        ask(server, "ACL", "SETUSER", name, "reset", "on", ">secret", *acl_rules(*roles, old=old, **places))
+        ask(server, "ACL", "SETUSER", name, "reset", "on", ">secret", *acl_rules(*roles, old=is_old(server), **places))
         return {"username": name, "password": "secret"}
 
     return make

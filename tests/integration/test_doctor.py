@@ -18,7 +18,7 @@ from pyadeq.ext.doctor.storage import replicas
 from pyadeq.keys import queue_base
 from tests.audit import audit_server
 from tests.integration.cli import Ended, adeq, answer, error
-from tests.integration.servers import HOST, ThreePrimaries, ask, replica_of, start
+from tests.integration.servers import HOST, ThreePrimaries, is_old, replica_of, start
 from tests.waiting import wait_until
 
 
@@ -303,8 +303,7 @@ def test_a_user_who_may_not(own: EmbeddedServer) -> None:
 
 
 def test_a_user_with_a_role(own: EmbeddedServer) -> None:
-    old = "waitaof" not in ask(own, "COMMAND LIST")
-    rules = acl_rules("worker", "producer", old=old)
+    rules = acl_rules("worker", "producer", old=is_old(own))
     seen = look(own, as_user(own, *rules, "+acl|whoami", "+acl|dryrun"))["rights"]
     told = "user al may look, produce, work, and no more, with queue 'default'"
     assert (seen.status, seen.found.partition(";")[0]) == ("ok", told)
@@ -464,7 +463,6 @@ def test_repair_without_damage_and_without_queues(own: EmbeddedServer) -> None:
 def test_who_may_not_repair(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client:
         client.queue("jobs").enqueue({})
-    old = "waitaof" not in ask(own, "COMMAND LIST")
-    seen = look(own, as_user(own, *acl_rules("worker", queues=["jobs"], old=old)), ("jobs",))["tasks"]
+    seen = look(own, as_user(own, *acl_rules("worker", queues=["jobs"], old=is_old(own))), ("jobs",))["tasks"]
     assert seen.status == "unknown"
     assert seen.how == ["as an operator: adeq doctor --repair --dry-run"]

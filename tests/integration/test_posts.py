@@ -26,7 +26,7 @@ from pyadeq.models.queue import TaskView
 from tests.integration import receivers
 from tests.integration.posting import MINUTE, counted, posting, said
 from tests.integration.receivers import Process, Receiver, allowed, receiving, status
-from tests.integration.servers import ask
+from tests.integration.servers import ask, is_old
 from tests.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -264,8 +264,7 @@ async def test_what_is_not_sent(client: Adeq, aio: AsyncAdeq) -> None:
 
 async def test_the_rights_of_the_guide_suffice(binary: Path) -> None:
     with EmbeddedServer(binary=binary) as server, Adeq.from_url(server.url) as root, receiving() as receiver:
-        old = "waitaof" not in ask(server, "COMMAND LIST")
-        rules = acl_rules("operator", "worker", "session.auth", "events.operate", "events.follow", old=old)
+        rules = acl_rules("operator", "worker", "session.auth", "events.operate", "events.follow", old=is_old(server))
         ask(server, "ACL", "SETUSER", "posts", "on", ">secret", *rules)
         user: dict[str, Any] = {"username": "posts", "password": "secret"}
         with Adeq.from_url(server.url, **user) as operator:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import redis
 
 from pyadeq import Adeq, Task, TransportError
 from pyadeq.access import acl_rules
@@ -14,19 +13,13 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, WaitTimeout
 from pyadeq.keys import name_of_key
-from tests.integration.servers import ask
+from tests.integration.servers import ask, is_old
 from tests.waiting import wait_until
 
 
 @pytest.fixture
 def prefix(base_name: str) -> str:
     return base_name
-
-
-def ask_at(url: str, *words: str) -> None:
-    client: Any = redis.Redis.from_url(url)
-    with client:
-        client.execute_command(*words)
 
 
 def listed(adeq: Adeq, noun: str) -> list[str]:
@@ -118,15 +111,14 @@ def test_a_scan_finds_what_other_clients_wrote_and_removes_what_was_deleted(url:
         assert adeq.update_registries() == {"added": 1, "removed": 0}
 
 
-def test_a_scan_that_fails_removes_nothing(url: str, prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Adeq.from_url(url, prefix=prefix, retry_for=0) as adeq:
+def test_a_scan_that_fails_removes_nothing(binary: Path) -> None:
+    with EmbeddedServer(binary=binary) as server, Adeq.from_url(server.url, retry_for=0) as adeq:
         adeq.queue("mail").enqueue({})
         wait_until(lambda: listed(adeq, "queue") == ["mail"])
-        adeq.client.delete(*adeq.client.keys(f"{prefix}:{{queue:mail}}*"))
-        user, words = f"no-scan-{prefix}", [*acl_rules("operator", prefix=prefix), "-scan"]
-        ask_at(url, "ACL", "SETUSER", user, "reset", "on", ">x", *words)
+        adeq.client.delete(*adeq.client.keys("ade:{queue:mail}*"))
+        ask(server, "ACL", "SETUSER", "x", "reset", "on", ">x", *acl_rules("operator", old=is_old(server)), "-scan")
         with (
-            Adeq.from_url(url, prefix=prefix, username=user, password="x") as other,
+            Adeq.from_url(server.url, username="x", password="x") as other,
             pytest.raises(TransportError, match="SCAN"),
         ):
             other.update_registries()
@@ -137,7 +129,16 @@ def test_a_scan_that_fails_removes_nothing(url: str, prefix: str, monkeypatch: p
 def test_who_may_not_add_names_can_still_write(binary: Path) -> None:
     with EmbeddedServer(binary=binary) as server, Adeq.from_url(server.url) as root:
         for user, queues in {"all": None, "some": ["mail", "post"]}.items():
-            ask(server, "ACL", "SETUSER", user, "reset", "on", ">x", *acl_rules("producer", queues=queues))
+            ask(
+                server,
+                "ACL",
+                "SETUSER",
+                user,
+                "reset",
+                "on",
+                ">x",
+                *acl_rules("producer", queues=queues, old=is_old(server)),
+            )
         with Adeq.from_url(server.url, username="some", password="x") as limited:
             for name in ("mail", "post"):
                 limited.queue(name).enqueue({})
@@ -171,11 +172,11 @@ def test_a_full_registry_is_not_complete(url: str, prefix: str) -> None:
 def test_a_scan_says_when_its_time_is_over(url: str, prefix: str) -> None:
     with Adeq.from_url(url, prefix=prefix) as adeq:
         for start in range(0, 5000, 1000):
-            adeq.client.mset({f"{prefix}:x{number}": "" for number in range(start, start + 1000)})
+            adeq.client.mset({f"{{{prefix}}}:x{number}": "" for number in range(start, start + 1000)})
         with pytest.raises(WaitTimeout, match="give it more time"):
             list(adeq.names("queue", timeout=0))
         for start in range(0, 5000, 1000):
-            adeq.client.delete(*[f"{prefix}:x{number}" for number in range(start, start + 1000)])
+            adeq.client.delete(*[f"{{{prefix}}}:x{number}" for number in range(start, start + 1000)])
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from pyadeq.ext.webhooks.messages import RETRIES
 from pyadeq.ids import new_ulid
 from tests.integration import receivers
 from tests.integration.receivers import Process, Receiver, allowed, receiving, status
-from tests.integration.servers import ask
+from tests.integration.servers import ask, is_old
 from tests.waiting import eventually, wait_until
 
 pytestmark = pytest.mark.any_engine
@@ -380,8 +380,7 @@ async def test_a_group_whose_drop_has_failed_is_dropped_later(
 
 async def test_the_rights_of_the_guide_suffice(binary: Path) -> None:
     with EmbeddedServer(binary=binary) as server, Adeq.from_url(server.url) as root, receiving() as receiver:
-        old = "waitaof" not in ask(server, "COMMAND LIST")
-        rules = acl_rules("operator", "worker", "events.operate", "events.follow", old=old)
+        rules = acl_rules("operator", "worker", "events.operate", "events.follow", old=is_old(server))
         ask(server, "ACL", "SETUSER", "hooks", "on", ">secret", *rules)
         user: dict[str, Any] = {"username": "hooks", "password": "secret"}
         with Adeq.from_url(server.url, **user) as operator:

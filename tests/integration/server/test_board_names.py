@@ -15,6 +15,7 @@ from pyadeq.ext.server.board import looks
 from tests.waiting import DEADLINE
 
 NOTICE = "Some names may be missing"
+SCANNED = 1_000  # keys of a page of a scan
 MANY = 1_500
 
 
@@ -44,7 +45,7 @@ async def test_the_service_completes_the_registries(adeq: Adeq, http: AsyncClien
 
 
 async def test_a_list_that_lacks_names_says_so(adeq: Adeq, http: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    await fill(adeq, 1001)  # more than one page of a scan
+    await fill(adeq, 3 * SCANNED)  # more than a page of a scan, even of a table that the server makes larger
     for module in (looks, api_names):
         monkeypatch.setattr(module, "LOOK", 0.0)
     monkeypatch.setattr(naming.Naming, "start", lambda self: None)
@@ -52,6 +53,7 @@ async def test_a_list_that_lacks_names_says_so(adeq: Adeq, http: AsyncClient, mo
     assert NOTICE in (await http.get("/")).text
     await adeq.update_registries()
     assert (await http.get("/v1/queues?limit=1")).json() == {"items": ["q0000"], "complete": False}
-    await adeq.client.delete(*[f"{adeq.prefix}:{{queue:q{number:04}}}:config" for number in range(3, 1001)])
+    for number in range(3, 3 * SCANNED):
+        await adeq.client.delete(f"{adeq.prefix}:{{queue:q{number:04}}}:config")
     await adeq.update_registries()
     assert (await http.get("/v1/queues")).json() == {"items": ["q0000", "q0001", "q0002"], "complete": True}
