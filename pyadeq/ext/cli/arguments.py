@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.cli.complete import domain_names, queue_names
+from pyadeq.ext.cli.complete import domain_names
 from pyadeq.models.queue import TaskFilter
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -117,7 +117,6 @@ def time_option(help: str, *names: str) -> Any:
     return typer.Option(*names, parser=duration, metavar="TIME", help=help)
 
 
-QueueName = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue.", autocompletion=queue_names)]
 Domain = Annotated[
     str, typer.Option("--domain", "-d", metavar="NAME", help="The lock domain.", autocompletion=domain_names)
 ]

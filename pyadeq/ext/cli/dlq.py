@@ -9,16 +9,10 @@ import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli import task_show
-from pyadeq.ext.cli.arguments import (
-    QueueName,
-    StateName,
-    Yes,
-    confirm,
-    many,
-    with_filter,
-)
+from pyadeq.ext.cli.arguments import StateName, Yes, confirm, many, with_filter
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun

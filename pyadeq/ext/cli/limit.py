@@ -24,10 +24,10 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
 from pyadeq.ext.cli.lock_listing import ahead
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun
-from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
 app = noun(NOUNS["limit"])

@@ -9,7 +9,7 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import QueueName, many
+from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
@@ -25,6 +25,7 @@ from pyadeq.ext.cli.common import (
     unreachable,
 )
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 
 

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import QueueName, many
+from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_rows
 

@@ -10,8 +10,9 @@ import typer
 from pyadeq import Adeq, Deferred, QueueStats
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli import partitions, queue_control, queue_history, queue_settings, queue_watch
-from pyadeq.ext.cli.arguments import QueueName, many
+from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, stdout
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun

@@ -9,9 +9,10 @@ import typer
 
 from pyadeq import Queue, QueueStats
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import QueueName, Yes, confirm, many
+from pyadeq.ext.cli.arguments import Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue, parts
 
 MODES = {

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from pyadeq import Adeq, HistoryPoint, Mark
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.arguments import QueueName, time_option
+from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_lines
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_rows
 

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from pyadeq import Backoff, Settings
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import QueueName, Tier, time_option
+from pyadeq.ext.cli.arguments import Tier, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
 from pyadeq.ext.cli.tables import print_fields
 from pyadeq.keys import shown

@@ -11,9 +11,10 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pyadeq import HistoryPoint, Mark, QueueStats
-from pyadeq.ext.cli.arguments import QueueName, many, time_option
+from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, stdout
 from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.queue_history import read_marks
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.spark import spark

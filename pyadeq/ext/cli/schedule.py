@@ -26,6 +26,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.listing import shown_text
 from pyadeq.ext.cli.lock_listing import ahead, span
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
 from pyadeq.ext.cli.schedule_listing import (
     PAGE,
@@ -40,7 +41,6 @@ from pyadeq.ext.cli.schedule_listing import (
 )
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun
-from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.tiers import shown_schedule
 
 app = noun(NOUNS["schedule"])

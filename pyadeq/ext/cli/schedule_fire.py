@@ -14,6 +14,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import many, moment
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, safe
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import AnySchedules, existing_queue
 from pyadeq.ext.cli.schedule_listing import (
     Name,
@@ -26,7 +27,6 @@ from pyadeq.ext.cli.schedule_listing import (
     read_one,
 )
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 STATUSES = ("fired", "exists", "skipped")  # of a backfill, told even where there are none
 

@@ -14,10 +14,10 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.complete import zone_names
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import queue_or_new, warn_of_kind
 from pyadeq.ext.cli.schedule_listing import Name, as_dict, local_and_ahead, read_one, words
 from pyadeq.ext.cli.task_enqueue import enqueue, moment_option, option, read_payload
-from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 from pyadeq.keys import check_name
 
 # What `task enqueue` takes, and can be said of each task of a schedule.

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from pyadeq.ext.cli.arguments import Yes, confirm, many
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import AnySchedules, existing_queue
 from pyadeq.ext.cli.schedule_listing import Names, answer_each, distinct
-from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, QueueOption
 
 NAMED = 5  # schedules in a question
 

@@ -7,10 +7,11 @@ from typing import Annotated, Unpack
 import typer
 
 from pyadeq.ext.cli import task_enqueue, task_lease, task_result, task_show, task_tree, task_watch
-from pyadeq.ext.cli.arguments import QueueName, StateName, with_filter
+from pyadeq.ext.cli.arguments import StateName, with_filter
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
 from pyadeq.ext.cli.dlq import answer_each
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.models.queue import TaskFilter

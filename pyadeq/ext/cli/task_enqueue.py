@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import ConfigError, PartitionsChanged
-from pyadeq.ext.cli.arguments import QueueName, Tier, moment, time_option
+from pyadeq.ext.cli.arguments import Tier, moment, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url
 from pyadeq.ext.cli.enqueue_file import Upload
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import queue_or_new, warn_of_kind
 from pyadeq.keys import check_name
 

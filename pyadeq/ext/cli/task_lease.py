@@ -12,9 +12,10 @@ import typer
 from pyadeq import Lease
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli import tickets
-from pyadeq.ext.cli.arguments import MOST_CONTENT, STDIN, QueueName, content_of_file, time_option
+from pyadeq.ext.cli.arguments import MOST_CONTENT, STDIN, content_of_file, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, connected, iso, print_json
 from pyadeq.ext.cli.ending import ended_in_order
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
 from pyadeq.ext.cli.tickets import TicketFile
 from pyadeq.ids import default_worker_name

@@ -9,9 +9,10 @@ import typer
 
 from pyadeq import Outcome, PartitionedQueue, Queue
 from pyadeq.errors import AdeqError, WaitTimeout
-from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
+from pyadeq.ext.cli.arguments import TaskId, time_option
 from pyadeq.ext.cli.change_who import actor_of
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, safe
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.reveal import Actor, Reveal
 from pyadeq.models.base import flaw

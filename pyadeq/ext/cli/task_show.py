@@ -8,9 +8,10 @@ from typing import Any
 from rich.text import Text
 
 from pyadeq import TaskRun
-from pyadeq.ext.cli.arguments import QueueName, TaskId
+from pyadeq.ext.cli.arguments import TaskId
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
 from pyadeq.ext.cli.listing import not_found, print_task, time_of, whole
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.reveal import Actor, Reveal, as_asked
 from pyadeq.ext.cli.tables import print_rows

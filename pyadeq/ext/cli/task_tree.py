@@ -11,9 +11,10 @@ import typer
 from rich.text import Text
 
 from pyadeq import Adeq, Page, Queue, TaskView
-from pyadeq.ext.cli.arguments import QueueName, TaskId
+from pyadeq.ext.cli.arguments import TaskId
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, stdout
 from pyadeq.ext.cli.listing import not_found, summary
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import holder
 from pyadeq.ext.cli.task_watch import STYLES
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pyadeq import TaskView
 from pyadeq.errors import WaitTimeout
-from pyadeq.ext.cli.arguments import QueueName, TaskId, time_option
+from pyadeq.ext.cli.arguments import TaskId, time_option
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
@@ -26,6 +26,7 @@ from pyadeq.ext.cli.common import (
 )
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import holder
 from pyadeq.models.queue import State
 from pyadeq.tiers import may_show, shown

@@ -19,16 +19,11 @@ from pyadeq.ext.cli.common import (
     print_lines,
     safe,
 )
-from pyadeq.ext.cli.complete import queue_names
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_fields, print_rows
 
-QueueOption = Annotated[
-    str,
-    typer.Option("--queue", envvar="ADEQ_QUEUE", metavar="NAME", help="The queue.", autocompletion=queue_names),
-]
 Group = Annotated[str | None, typer.Option(metavar="NAME", help="Only workers of this group.")]
-DEFAULT_QUEUE = "default"
 COLUMNS = ("worker", "group", "mode", "heard", "capacity", "busy", "free", "seen", "host", "pid", "capabilities")
 RIGHT = ("capacity", "busy", "free", "pid")
 SPARE = ("capabilities", "pid", "free", "host", "heard", "seen", "group")

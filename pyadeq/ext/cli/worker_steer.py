@@ -9,9 +9,10 @@ import typer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import Yes, confirm
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.worker_look import DEFAULT_QUEUE, Group, QueueOption
+from pyadeq.ext.cli.worker_look import Group
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Workers.")]
 All = Annotated[bool, typer.Option("--all", help="All workers of the queue.")]
