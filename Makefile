@@ -78,11 +78,12 @@ $(READY): pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[all,bench,test,dev]'
 	@touch $@
 
-gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the client's methods, public names, the sync twins, openapi.json
+gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the client's methods, public names, the sync twins, commands.json, openapi.json
 	$(PY) lua/bundle.py
 	$(PY) pyadeq/_nouns.py
 	$(PY) -m pyadeq._exports
 	$(PY) pyadeq/_unasync.py
+	$(PY) -m pyadeq.ext.operations.commands
 	$(PY) -m pyadeq.ext.server.api.openapi
 
 noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
@@ -102,6 +103,7 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(PY) pyadeq/_nouns.py --check
 	$(PY) -m pyadeq._exports --check
 	$(PY) pyadeq/_unasync.py --check
+	$(PY) -m pyadeq.ext.operations.commands --check
 	$(PY) -m pyadeq.ext.server.api.openapi --check
 
 test: export HYPOTHESIS_PROFILE ?= quick

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from pyadeq import Adeq, EmbeddedServer
-from pyadeq.ext.server.rights import all_rights
+from pyadeq.ext.operations.rights import all_rights
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
 from tests.browser.screens import fill
 from tests.serving import serving

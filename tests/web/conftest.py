@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from pyadeq import Adeq, EmbeddedServer, Task
-from pyadeq.ext.server.rights import ACT, all_rights
+from pyadeq.ext.operations.rights import ACT, all_rights
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
 from tests.serving import serving
 

@@ -27,8 +27,8 @@ from pyadeq.ext.outgoing.addresses import Allowed
 if TYPE_CHECKING:
     from fastapi import Request
 
+    from pyadeq.ext.operations.rights import Principal
     from pyadeq.ext.server.authentication import ProxyUsers
-    from pyadeq.ext.server.rights import Principal
 
 PORT = 9478
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -95,11 +95,11 @@ def serve(
     "pyadeq[server]".
     """
     try:
+        from pyadeq.ext.operations.rights import MANAGE, REVEAL, Principal, Scope, all_rights
         from pyadeq.ext.server.application import app
         from pyadeq.ext.server.authentication import Tokens, first_of
         from pyadeq.ext.server.board.logins import Logins
         from pyadeq.ext.server.guard import checked_hosts
-        from pyadeq.ext.server.rights import MANAGE, REVEAL, Principal, Scope, all_rights
         from pyadeq.ext.server.serving import Server, listening, listening_at, place_of
         from pyadeq.ext.server.tokens import new_token
     except ModuleNotFoundError as error:
@@ -164,8 +164,8 @@ def _proxy(
     groups: list[str] | None,
 ) -> ProxyUsers | None:
     """Who a proxy lets in; None if no proxy does."""
+    from pyadeq.ext.operations.rights import Scope, rights_of
     from pyadeq.ext.server.authentication import ProxyUsers
-    from pyadeq.ext.server.rights import Scope, rights_of
 
     if header and networks and rights:
         scopes = [Scope(rights_of(rights))]

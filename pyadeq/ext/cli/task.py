@@ -11,6 +11,7 @@ from pyadeq.ext.cli.arguments import StateName, with_filter
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected
 from pyadeq.ext.cli.dlq import answer_each
 from pyadeq.ext.cli.listing import find_tasks, print_tasks
+from pyadeq.ext.cli.made import add_made
 from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.tree import NOUNS, noun
@@ -66,28 +67,7 @@ def cancel(
     answer_each(queue, ids, answers, good, output)
 
 
-@app.command()
-def retry(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Make dead tasks ready again, with all their attempts. `adeq dlq retry` does this by filter.
-
-    Exits with 1 if a task is not dead, or if another task has its unique key or scope now.
-    """
-    with connected(url) as adeq:
-        answers = existing_queue(adeq, queue).retry_many(ids)
-    answer_each(queue, ids, answers, ("retried",), output)
-
-
-@app.command("run-now")
-def run_now(queue: QueueName, ids: TaskIds, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """Make delayed tasks due at once: those that wait for their time or their next attempt, or that were snoozed.
-
-    Exits with 1 if a task is not delayed, has expired, or does not exist.
-    """
-    with connected(url) as adeq:
-        answers = existing_queue(adeq, queue).run_now_many(ids)
-    answer_each(queue, ids, answers, ("ready",), output)
-
-
+add_made(app, "task")
 app.command()(task_result.result)
 app.command()(task_tree.tree)
 app.command()(task_watch.watch)

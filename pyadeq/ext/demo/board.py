@@ -15,10 +15,10 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.demo.plan import QUEUE, Plan, make_plan
 from pyadeq.ext.demo.scene import fill
 from pyadeq.ext.demo.workers import Workers
+from pyadeq.ext.operations.rights import all_rights
 from pyadeq.ext.server.application import app
 from pyadeq.ext.server.authentication import Tokens
 from pyadeq.ext.server.board.logins import Logins
-from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.serving import Server, listening, place_of
 from pyadeq.ext.server.tokens import new_token
 

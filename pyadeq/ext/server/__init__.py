@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyadeq.ext.server.rights import Principal, Scope, everything, rights_of
+from pyadeq.ext.operations.rights import Principal, Scope, everything, rights_of
 
 if TYPE_CHECKING:
     from pyadeq.ext.server.application import app

@@ -11,9 +11,9 @@ from collections.abc import Container
 from typing import Any, Final
 
 from pyadeq.errors import ConfigError
+from pyadeq.ext.operations.rights import ACT, MOST_GROUPS
 from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import ACT, MOST_GROUPS
 from pyadeq.keys import check_name
 
 PEOPLE: Final = ("actor", "principal")

@@ -38,7 +38,7 @@ from pyadeq.ext.server.api import (
     work,
 )
 from pyadeq.ext.server.api.bulk_runs import Bulks
-from pyadeq.ext.server.api.operations import PROBLEMS
+from pyadeq.ext.server.api.routes import PROBLEMS
 from pyadeq.ext.server.attempts import Attempts
 from pyadeq.ext.server.authentication import first_of
 from pyadeq.ext.server.board import (

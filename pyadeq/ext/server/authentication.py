@@ -13,11 +13,11 @@ from fastapi import Request
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import ConfigError
+from pyadeq.ext.operations.rights import Principal, Scope
 from pyadeq.ext.server.attempts import Attempts, address_of
 from pyadeq.ext.server.buckets import LEFT, Buckets
 from pyadeq.ext.server.gate import Authenticate
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import Principal, Scope
 from pyadeq.ext.server.tokens import NAMESPACE, TEXT, Token, is_group, owner_of, read_token
 from pyadeq.keys import ALLOWED, shown
 

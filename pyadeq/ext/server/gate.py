@@ -12,11 +12,12 @@ from fastapi import Depends, Path, Request
 
 from pyadeq import library, tiers
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.operations.rights import REVEAL, WEBHOOKS, Principal, Scope
+from pyadeq.ext.operations.row import WRITERS
 from pyadeq.ext.outgoing.patterns import QUEUES
 from pyadeq.ext.server.etags import refuse_if_match
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
-from pyadeq.ext.server.rights import REVEAL, WEBHOOKS, Principal, Scope
 from pyadeq.keys import PATTERNS
 
 Authenticate = Callable[[Request], Awaitable[Principal | None]]
@@ -24,8 +25,6 @@ Authenticate = Callable[[Request], Awaitable[Principal | None]]
 
 KNOWN_FOR: Final = 10.0
 """Seconds for which it is remembered that a name exists, and whether it has partitions."""
-WRITERS: Final = frozenset({"queue.produce", "queue.work"})
-"""Rights with which one puts tasks into a queue or takes them out."""
 MOST_KNOWN: Final = 10_000
 OWN: Final = "_"
 """How names begin that belong to the service itself. No path reaches them."""

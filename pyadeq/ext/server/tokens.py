@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, Field, ValidationError
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.server.rights import ACT, MANAGE, MOST_GROUPS, Principal, Scope, rights_of
+from pyadeq.ext.operations.rights import ACT, MANAGE, MOST_GROUPS, Principal, Scope, rights_of
 from pyadeq.keys import PATTERNS, check_name, shown
 
 if TYPE_CHECKING:

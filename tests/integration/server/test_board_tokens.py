@@ -7,8 +7,8 @@ import pytest
 from httpx import AsyncClient
 
 from pyadeq.asyncio import Adeq
+from pyadeq.ext.operations.rights import MANAGE, all_rights, rights_of
 from pyadeq.ext.server import Principal, Scope, everything
-from pyadeq.ext.server.rights import MANAGE, all_rights, rights_of
 from pyadeq.ext.server.tokens import NAMESPACE, new_token, not_given, read_token, revoked
 from tests.integration.server.conftest import Ask
 

@@ -8,7 +8,8 @@ from httpx import AsyncClient, Response
 
 from pyadeq import asyncio as api
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.server.api import changes, configs, locks, queues, rates, sessions
+from pyadeq.ext.operations import ALL
+from pyadeq.ext.server.api import configs
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
@@ -197,12 +198,11 @@ LEFT_OUT = {
     | {"migrate": CARE, "sweep": CARE},
     api.Rates: {"hit_all": IN_BATCHES, "partitioned": FOR_PROGRAMS, "configure": CARE, "migrate": CARE},
 }
-TABLES = (queues, locks, changes, sessions, rates)
 
 
 @pytest.mark.parametrize("kind", LEFT_OUT, ids=lambda kind: kind.__name__)
 def test_every_method_has_a_path_or_a_reason(kind: type) -> None:
-    by_rest = {operation.method for table in TABLES for operation in table.OPERATIONS}
+    by_rest = {operation.method for operation in ALL.values()}
     methods = {name for name, of in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
     there = {name for name in methods if getattr(kind, name) in by_rest}
     assert methods - there == LEFT_OUT[kind].keys()

@@ -7,7 +7,7 @@ import pytest
 from httpx import Response
 
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.server.rights import WEBHOOKS
+from pyadeq.ext.operations.rights import WEBHOOKS
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine

@@ -6,7 +6,7 @@ import pytest
 from httpx import AsyncClient, Response
 
 from pyadeq.asyncio import Adeq, Queue
-from pyadeq.ext.server.rights import REVEAL
+from pyadeq.ext.operations.rights import REVEAL
 from tests.integration.server.conftest import Ask
 from tests.waiting import eventually
 

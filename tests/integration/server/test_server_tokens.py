@@ -11,10 +11,10 @@ from httpx import ASGITransport, AsyncClient, Response
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
+from pyadeq.ext.operations.rights import all_rights
 from pyadeq.ext.server import Tokens, app, attempts, authentication
 from pyadeq.ext.server.attempts import Attempts, address_of
 from pyadeq.ext.server.buckets import Buckets
-from pyadeq.ext.server.rights import all_rights
 from pyadeq.ext.server.tokens import DAY, LIFETIME, TOMBSTONE, Rate, new_token, old_tokens, read_token, revoked
 from tests.waiting import DEADLINE, eventually
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from pyadeq.ext.server.api.bulk_runs import BulkRun, Bulks, Stored, Verb, change_dead
 from pyadeq.ext.server.api.filters import filter_of, with_filter
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand, entry
 from pyadeq.ext.server.api.own_tasks import id_of_key
+from pyadeq.ext.server.api.routes import PROBLEMS, by_hand, entry
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import IdempotencyKey
 from pyadeq.ext.server.gate import Access, missing
@@ -23,8 +23,8 @@ from pyadeq.models.queue import Bulk
 RIGHTS: Final[dict[Verb, str]] = {"retry": "queue.operate", "abandon": "queue.operate", "cancel": "queue.produce"}
 """What a verb needs. Only a cancel keeps to the tasks of a user."""
 MOST_LISTED: Final = 100
-BEGIN: Final = Operation("POST /queues/{queue}/bulks", needs="operate produce", by_user="own", name="bulk_begin")
-LIST: Final = Operation("GET /queues/{queue}/bulks", needs="observe", by_user="own", name="bulk_list")
+BEGIN: Final = "bulk_begin"
+LIST: Final = "bulk_list"
 Changing = entry(BEGIN)
 Observed = entry(LIST)
 
@@ -118,13 +118,13 @@ async def begin(
     return begun.shown(access)
 
 
-@by_hand(router, Operation("POST /queues/{queue}/dead:retry", needs="operate", name="queue_dead_retry_all"))
+@by_hand(router, "queue_dead_retry_all")
 async def retry_dead(access: Access, given: Annotated[DeadFilter | None, Body()] = None) -> Bulk:
     """Make all dead tasks ready again that match the filter and died before now. dry_run only counts them."""
     return await _change_dead(access, "retry", given)
 
 
-@by_hand(router, Operation("POST /queues/{queue}/dead:abandon", needs="operate", name="queue_dead_abandon_all"))
+@by_hand(router, "queue_dead_abandon_all")
 async def abandon_dead(access: Access, given: Annotated[DeadFilter | None, Body()] = None) -> Bulk:
     """Delete all dead tasks that match the filter and died before now. dry_run only counts them."""
     return await _change_dead(access, "abandon", given)
@@ -146,7 +146,7 @@ async def list_bulks(access: Access, request: Request) -> BulkRunList:
 
 @by_hand(
     router,
-    Operation("GET /queues/{queue}/bulks/{id}", needs="observe", by_user="own", name="bulk_get"),
+    "bulk_get",
     name="get_bulk",
 )
 async def get_bulk(access: Access, id: Id, request: Request) -> BulkRun:
@@ -156,7 +156,7 @@ async def get_bulk(access: Access, id: Id, request: Request) -> BulkRun:
 
 @by_hand(
     router,
-    Operation("POST /queues/{queue}/bulks/{id}:cancel", needs="operate produce", by_user="own", name="bulk_cancel"),
+    "bulk_cancel",
 )
 async def cancel(access: Access, id: Id, request: Request) -> BulkRun:
     """End a bulk after its present chunk. What it has changed stays so."""

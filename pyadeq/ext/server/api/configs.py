@@ -9,7 +9,7 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from pydantic import BaseModel
 
 from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
-from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
+from pyadeq.ext.server.api.routes import MOST, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Access, missing
@@ -98,14 +98,14 @@ class Choice(BaseModel):
 History.model_rebuild()
 
 
-@by_hand(router, Operation("GET /configs/{namespace}/values", needs="observe", name="config_all"))
+@by_hand(router, "config_all")
 async def all_values(access: Access) -> Values:
     """Return all values of a namespace, as they were at one moment."""
     found = await access.found.all()
     return Values(items={name: _value(one) for name, one in found.items()})
 
 
-@by_hand(router, Operation("GET /configs/{namespace}/values/{name}", needs="observe", name="config_get"))
+@by_hand(router, "config_get")
 async def get(access: Access, name: Name, response: Response) -> Value:
     """Return the value of a name."""
     found = await access.found.get(name)
@@ -115,7 +115,7 @@ async def get(access: Access, name: Name, response: Response) -> Value:
     return _value(found)
 
 
-@by_hand(router, Operation("PUT /configs/{namespace}/values/{name}", needs="operate", create=True, name="config_set"))
+@by_hand(router, "config_set")
 async def put(
     access: Access,
     name: Name,
@@ -134,7 +134,7 @@ async def put(
 
 @by_hand(
     router,
-    Operation("DELETE /configs/{namespace}/values/{name}", needs="operate", create=True, name="config_remove"),
+    "config_remove",
     status_code=204,
 )
 async def remove(access: Access, name: Name, reason: Reason = "", if_match: IfMatchVersion = None) -> None:
@@ -144,7 +144,7 @@ async def remove(access: Access, name: Name, reason: Reason = "", if_match: IfMa
         raise missing("value", name)
 
 
-@by_hand(router, Operation("GET /configs/{namespace}/values/{name}/history", needs="observe", name="config_history"))
+@by_hand(router, "config_history")
 async def history(access: Access, name: Name) -> History:
     """Return the versions of a name that are kept, the newest first, at most 1,000."""
     found = []
@@ -157,7 +157,7 @@ async def history(access: Access, name: Name) -> History:
 
 @by_hand(
     router,
-    Operation("POST /configs/{namespace}/values/{name}:revert", needs="operate", create=True, name="config_revert"),
+    "config_revert",
 )
 async def revert(access: Access, name: Name, back: Annotated[Back, Body()], if_match: IfMatchVersion = None) -> Written:
     """Set the value that a version had."""
@@ -169,7 +169,7 @@ async def revert(access: Access, name: Name, back: Annotated[Back, Body()], if_m
 
 @by_hand(
     router,
-    Operation("POST /flags/{namespace}/{name}:evaluate", needs="observe", name="flag_evaluate"),
+    "flag_evaluate",
     response_model_exclude_unset=True,
 )
 async def evaluate(access: Access, name: Name, context: Annotated[Context | None, Body()] = None) -> Choice:

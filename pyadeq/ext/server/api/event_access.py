@@ -14,11 +14,11 @@ from fastapi import Depends, Path, Request
 
 from pyadeq.asyncio import Events, PartitionedQueue
 from pyadeq.ext.finding import nouns_with_events
-from pyadeq.ext.server.api.operations import Operation
+from pyadeq.ext.operations import ALL
+from pyadeq.ext.operations.rights import REVEAL, Principal
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
-from pyadeq.ext.server.rights import REVEAL, Principal
 
 MOST_MERGED: Final = 32
 """Partitions whose events one stream may have. Each costs the process a connection to the server."""
@@ -50,12 +50,13 @@ class Reading:
         return any(REVEAL in scope.rights and scope.user is None for scope in self.principal.scopes_of(own))
 
 
-def reading(operation: Operation, merged: bool = False, unused: bool = False) -> Any:
+def reading(id: str, merged: bool = False, unused: bool = False) -> Any:
     """A dependency: the events that the path names, for somebody who may see them, and has the roles of the operation.
 
     A queue without a partition means all its partitions. merged: so does each other name, and all are read as one.
     unused: the name may be one that is not used yet.
     """
+    operation = ALL[id]
     role, by_user = operation.also.removeprefix("events."), operation.by_user != "refused"
 
     async def find(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from pyadeq.asyncio import EventBatch, EventGap, EventGroup
 from pyadeq.ext.server.api.event_access import WHOLE, Reading, reading
 from pyadeq.ext.server.api.live import shown
-from pyadeq.ext.server.api.operations import F, Operation, by_hand
+from pyadeq.ext.server.api.routes import F, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import missing
 from pyadeq.ext.server.problems import Refused
@@ -132,33 +132,24 @@ class Trimmed(BaseModel):
     held_by: str | None
 
 
-GROUPS: Final = "/events/{noun}/{name}/groups"
-
-
-ROLES: Final = {"groups": "observe", "read": "follow", "ack": "follow"}
-"""The roles in `events` that operations need; the others need `operate`."""
-
-
-def _at(method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
+def _at(id: str, **options: Any) -> Callable[[F], F]:
     """Add a handler to the router. Its argument `found` is for somebody who has the rights of the row."""
-    also = f"events.{ROLES.get(name, 'operate')}"
-    operation = Operation(f"{method} {path}", needs="observe", also=also, name=f"events_{name}")
 
     def added(handler: F) -> F:
-        handler.__annotations__["found"] = Annotated[Reading, reading(operation, unused=name == "register")]
-        return by_hand(router, operation, **options)(handler)
+        handler.__annotations__["found"] = Annotated[Reading, reading(id, unused=id == "events_register")]
+        return by_hand(router, id, **options)(handler)
 
     return added
 
 
-@_at("GET", GROUPS, "groups")
+@_at("events_groups")
 async def groups(found: Reading) -> EventGroups:
     """Return the groups that read the events, with their lag. Those of a queue are in all of its partitions."""
     there = await found.events.groups()
     return EventGroups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
 
 
-@_at("POST", GROUPS, "register")
+@_at("events_register")
 async def register(found: Reading, body: NewGroup) -> Registered:
     """Register a group, of a queue in all of its partitions. From now on it holds events that it has not acknowledged.
 
@@ -170,7 +161,7 @@ async def register(found: Reading, body: NewGroup) -> Registered:
     return Registered(status="registered" if made else "exists")
 
 
-@_at("DELETE", GROUPS + "/{group}", "drop", status_code=204, response_class=Response)
+@_at("events_drop", status_code=204, response_class=Response)
 async def drop(found: Reading, group: str) -> Response:
     """Drop a group. It holds no events any more."""
     if not await found.events.drop(group):
@@ -178,7 +169,7 @@ async def drop(found: Reading, group: str) -> Response:
     return Response(status_code=204)
 
 
-@_at("POST", GROUPS + "/{group}:read", "read")
+@_at("events_read")
 async def read_group(request: Request, found: Reading, group: str, body: ReadBody | None = None) -> Batch:
     """Read events of a group: first those that were not acknowledged in time, then new ones, in order.
 
@@ -194,7 +185,7 @@ async def read_group(request: Request, found: Reading, group: str, body: ReadBod
             return _batch(batch, found.reveals)
 
 
-@_at("POST", GROUPS + "/{group}:ack", "ack")
+@_at("events_ack")
 async def ack(found: Reading, group: str, body: AckBody) -> Acknowledged:
     """Acknowledge events of a group, and its gap: they are not delivered again. May be repeated."""
     if body.partition is not None and body.partition not in found.streams:
@@ -203,7 +194,7 @@ async def ack(found: Reading, group: str, body: AckBody) -> Acknowledged:
     return Acknowledged(count=await found.events.ack(group, body.ids, gap=gap))
 
 
-@_at("POST", "/events/{noun}/{name}:trim", "trim")
+@_at("events_trim")
 async def trim(found: Reading, body: TrimBody | None = None) -> Trimmed:
     """Delete old events that all groups have acknowledged."""
     removed, held_by = await found.events.trim(body.before if body else None)

@@ -20,7 +20,7 @@ from starlette.types import Send
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api.event_access import WHOLE, Reading, check, reading, streams_of
 from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, only, read
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand
+from pyadeq.ext.server.api.routes import PROBLEMS, by_hand
 from pyadeq.ext.server.reads import ask
 
 log = logging.getLogger("pyadeq.server")
@@ -40,7 +40,7 @@ MOST_ASKED: Final = 1000
 AHEAD: Final = 100
 """Events of several partitions that wait for a client, besides those of each."""
 
-STREAM: Final = Operation("GET /events/{noun}/{name}", needs="observe", by_user="own", name="events_stream")
+STREAM: Final = "events_stream"
 
 router = APIRouter()
 

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Depends, Query, Request, Response
 
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand
+from pyadeq.ext.operations import ALL
+from pyadeq.ext.server.api.routes import PROBLEMS, by_hand
 from pyadeq.ext.server.api.tasks import LONGEST_WAIT, IdempotencyKey, NewTask, TaskReceipt, enqueue
 from pyadeq.ext.server.gate import Access, enter
 from pyadeq.models.queue import TaskView
 
 DEFAULT: Final = "default"
-INBOX: Final = Operation("POST /inbox", needs="produce", create=True, by_user="own", name="task_inbox")
+INBOX: Final = "task_inbox"
 
 router = APIRouter()
 
@@ -21,7 +22,7 @@ async def _queue(
     request: Request,
     queue: Annotated[str, Query(description="The queue; it is created if it does not exist.")] = DEFAULT,
 ) -> Access:
-    return await enter(request, "queue", queue, *INBOX.rights, create=True, by_user=True)
+    return await enter(request, "queue", queue, *ALL[INBOX].rights, create=True, by_user=True)
 
 
 @by_hand(

@@ -9,11 +9,12 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError, DamagedError
+from pyadeq.ext.operations import ALL
 from pyadeq.ext.server.api.names import LOOK
-from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
+from pyadeq.ext.server.api.routes import MOST, by_hand
 from pyadeq.ext.server.gate import OWN, Access, Gate, missing
 
-ALL: Final = Operation("GET /kinds", needs="observe produce", by_user="all", name="kind_all")
+EVERY: Final = "kind_all"
 
 router = APIRouter()
 
@@ -45,16 +46,17 @@ async def kinds_of(adeq: Adeq, queue: str) -> list[Kind]:
     return [Kind(queue=queue, **one) for one in await adeq.kinds(queue).list()]
 
 
-@by_hand(router, ALL, tags=["queue"], summary="List all kinds")
+@by_hand(router, EVERY, tags=["queue"], summary="List all kinds")
 async def all_kinds(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)] = 100) -> Kinds:
     """The kinds of all queues that the caller may see."""
     gate: Gate = request.app.state.gate
     principal = await gate.principal(request)
     queues: set[str] = set()
     complete = True
+    rights = ALL[EVERY].rights
     try:
         async for name in gate.adeq.names("kind", timeout=LOOK):
-            if not name.startswith(OWN) and any(principal.may(right, name, by_user=True) for right in ALL.rights):
+            if not name.startswith(OWN) and any(principal.may(right, name, by_user=True) for right in rights):
                 queues.add(name)
     except AdeqError:
         if not queues:
@@ -73,7 +75,7 @@ async def all_kinds(request: Request, limit: Annotated[int, Query(ge=1, le=MOST)
 
 @by_hand(
     router,
-    Operation("GET /queues/{queue}/kinds", needs="observe produce", by_user="all", create=True, name="kind_list"),
+    "kind_list",
     tags=["queue"],
 )
 async def kinds(access: Access) -> Kinds:
@@ -83,7 +85,7 @@ async def kinds(access: Access) -> Kinds:
 
 @by_hand(
     router,
-    Operation("GET /queues/{queue}/kinds/{kind}", needs="observe produce", by_user="all", create=True, name="kind_get"),
+    "kind_get",
     tags=["queue"],
 )
 async def kind(access: Access, kind: Annotated[str, Path(description="The kind.")]) -> Kind:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from pyadeq.errors import DamagedError
-from pyadeq.ext.server.api.operations import Operation, by_hand
+from pyadeq.ext.server.api.routes import by_hand
 from pyadeq.ext.server.gate import OWN, Gate
 
 log = logging.getLogger("pyadeq.server")
@@ -45,7 +45,7 @@ class Load(BaseModel):
     running: int
 
 
-@by_hand(router, Operation("GET /stats", needs="observe", name="queue_load"))
+@by_hand(router, "queue_load")
 async def load(
     request: Request,
     queue: Annotated[list[str], Query(min_length=1, max_length=MOST, description="A name; repeat it for several.")],

@@ -11,34 +11,19 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Body, Header, Path, Response
 from pydantic import BaseModel, Field
 
-from pyadeq.asyncio import LockAdmin, LockInspect, LockRenewal, LockRequest, Locks, RequestState
+from pyadeq.asyncio import LockRenewal, LockRequest, RequestState
 from pyadeq.errors import LockMode
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, add, by_hand
+from pyadeq.ext.operations import locks
+from pyadeq.ext.server.api.routes import PROBLEMS, add, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ids import new_ulid
 
-OPERATIONS: Final = (
-    Operation("GET /locks/{domain}", LockInspect.stats, "observe", "inspect"),
-    Operation("GET /locks/{domain}/requests", LockInspect.list, "observe", "inspect"),
-    Operation("GET /locks/{domain}/edges", LockInspect.edges, "observe", "inspect"),
-    Operation("GET /locks/{domain}/resources/{resource}", LockInspect.show, "observe", "inspect"),
-    Operation("PATCH /locks/{domain}/settings", Locks.configure, "operate", create=True, without=("clock",)),
-    Operation(
-        "PUT /locks/{domain}/resources/{resource}/capacity", LockAdmin.set_capacity, "operate", "admin", create=True
-    ),
-    Operation("POST /locks/{domain}/resources/{resource}:heartbeat", LockAdmin.heartbeat, "work", "admin"),
-    Operation("POST /locks/{domain}/resources/{resource}:drain", LockAdmin.drain, "operate", "admin"),
-    Operation("POST /locks/{domain}/resources/{resource}:force_release", LockAdmin.force_release, "operate", "admin"),
-    Operation("DELETE /locks/{domain}/resources/{resource}", LockAdmin.remove, "operate", "admin"),
-    Operation("POST /locks/{domain}:detect", LockAdmin.detect, "work", "admin"),
-    Operation("POST /locks/{domain}:reap", LockAdmin.reap, "work", "admin"),
-)
 REFUSED: Final = {"busy": 409, "deadlock": 409, "owner_waits": 409, "unavailable": 409, "rate_limited": 429}
 
 router = APIRouter()
-add(router, OPERATIONS)
+add(router, locks.OPERATIONS)
 
 
 class Wanted(Strict):
@@ -78,7 +63,7 @@ Rid = Annotated[str, Path(description="The id of the request.")]
 
 @by_hand(
     router,
-    Operation("POST /locks/{domain}/requests", needs="work", create=True, name="lock_acquire"),
+    "lock_acquire",
     status_code=201,
     responses={202: {"model": LockRequestState, "description": "It waits in line."}, **PROBLEMS},
 )
@@ -109,7 +94,7 @@ async def acquire(
     return _answer(rid, state, response)
 
 
-@by_hand(router, Operation("GET /locks/{domain}/requests/{id}", needs="work", create=True, name="lock_poll"))
+@by_hand(router, "lock_poll")
 async def poll(access: Access, id: Rid, response: Response) -> LockRequestState:
     """Return the state of a request. This also says that its caller still waits, and finds deadlocks."""
     (state,) = await access.found.admin.poll([id])
@@ -118,7 +103,7 @@ async def poll(access: Access, id: Rid, response: Response) -> LockRequestState:
     return _answer(id, state, response)
 
 
-@by_hand(router, Operation("POST /locks/{domain}/requests/{id}:renew", needs="work", create=True, name="lock_renew"))
+@by_hand(router, "lock_renew")
 async def renew(access: Access, id: Rid) -> LockRenewal:
     """Extend the lease of a granted request."""
     (renewal,) = await access.found.admin.renew([id])
@@ -128,9 +113,7 @@ async def renew(access: Access, id: Rid) -> LockRenewal:
     return found
 
 
-@by_hand(
-    router, Operation("POST /locks/{domain}/requests/{id}:release", needs="work", create=True, name="lock_release")
-)
+@by_hand(router, "lock_release")
 async def release(access: Access, id: Rid) -> Released:
     """Release the lock of a request, or end its wait."""
     (status,) = await access.found.release([id])

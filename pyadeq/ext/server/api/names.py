@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from pyadeq.errors import AdeqError
-from pyadeq.ext.server.api.operations import FOLDERS, MOST, Operation, by_hand
+from pyadeq.ext.operations.row import FOLDERS
+from pyadeq.ext.server.api.routes import MOST, by_hand
 from pyadeq.ext.server.gate import OWN, Gate
 
 LOOK: Final = 2.0
@@ -26,8 +27,6 @@ class Names(BaseModel):
 
 
 def _add(noun: str, folder: str) -> None:
-    operation = Operation(f"GET /{folder}", needs="observe", by_user="all", name=f"{noun}_names")
-
     async def names(request: Request, limit: Limit = MOST) -> Names:
         gate: Gate = request.app.state.gate
         principal = await gate.principal(request)
@@ -47,7 +46,8 @@ def _add(noun: str, folder: str) -> None:
             complete = False
         return Names(items=sorted(found)[:limit], complete=complete)
 
-    by_hand(router, operation, name=operation.name, summary=f"List the names of {folder}")(names)
+    id = f"{noun}_names"
+    by_hand(router, id, name=id, summary=f"List the names of {folder}")(names)
 
 
 for word, where in FOLDERS.items():

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from pyadeq.ext.server.api.operations import COLUMNS
+from pyadeq.ext.server.api.routes import COLUMNS
 from pyadeq.ext.server.application import described
 
 FILE: Final = Path(__file__).parents[4] / "docs/reference/openapi.json"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Header, Path, Response
 from pydantic import BaseModel
@@ -12,18 +12,11 @@ from pyadeq.asyncio import (
     At,
     Cron,
     Every,
-    Limits,
-    QueueAdmin,
-    QueueDead,
-    QueueInspect,
-    QueueSettings,
-    QueueWorkers,
     Schedule,
     SchedulePut,
-    Schedules,
-    Shares,
 )
-from pyadeq.ext.server.api.operations import Operation, add, by_hand
+from pyadeq.ext.operations import queues
+from pyadeq.ext.server.api.routes import add, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.tasks import NewTask
 from pyadeq.ext.server.etags import expected_rev
@@ -31,10 +24,6 @@ from pyadeq.ext.server.gate import Access, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.models.base import Seconds
 from pyadeq.models.schedule import Overlap
-
-MISSING: Final = {"not_found": 404}
-SCHEDULE: Final = {"not_found": 404, "stale": 409}
-DEAD: Final = {"not_found": 404, "not_dead": 409, "conflict": 409}
 
 
 async def shown_schedules(access: Access, found: list[Schedule]) -> list[Schedule]:
@@ -48,56 +37,8 @@ async def shown_schedule(access: Access, found: Schedule) -> Schedule:
     return (await shown_schedules(access, [found]))[0]
 
 
-OPERATIONS: Final = (
-    Operation("GET /queues/{queue}/stats", QueueInspect.stats, "observe", "inspect", etag=True),
-    Operation("GET /queues/{queue}", QueueInspect.overview, "observe", "inspect", etag=True),
-    Operation("GET /queues/{queue}/history", QueueInspect.history, "observe", "inspect"),
-    Operation("GET /queues/{queue}/lengths", QueueInspect.length, "observe", "inspect"),
-    Operation("GET /queues/{queue}/settings", QueueSettings.get, "observe", "settings", etag=True),
-    Operation(
-        "PATCH /queues/{queue}/settings", QueueSettings.change, "operate", "settings", create=True, without=("clock",)
-    ),
-    Operation("POST /queues/{queue}:pause", QueueAdmin.pause, "operate", "admin"),
-    Operation("POST /queues/{queue}:resume", QueueAdmin.resume, "operate", "admin"),
-    Operation("POST /queues/{queue}:drain", QueueAdmin.drain, "operate", "admin"),
-    Operation("POST /queues/{queue}:purge", QueueAdmin.purge, "operate", "admin"),
-    Operation("POST /queues/{queue}:trim", QueueAdmin.trim, "operate", "admin"),
-    Operation("GET /queues/{queue}/dead:summary", QueueDead.summary, "observe", "dead"),
-    Operation("POST /queues/{queue}/tasks/{id}:retry", QueueDead.retry, "operate", "dead", DEAD),
-    Operation("POST /queues/{queue}/tasks/{id}:abandon", QueueDead.abandon, "operate", "dead", DEAD),
-    Operation("GET /queues/{queue}/workers", QueueWorkers.list, "observe", "workers"),
-    Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers"),
-    Operation("POST /queues/{queue}/workers:steer", QueueWorkers.steer, "operate", "workers"),
-    Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits", etag=True),
-    Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits", etag=True),
-    Operation("PUT /queues/{queue}/limits/{key}", Limits.set, "operate", "limits", create=True),
-    Operation("DELETE /queues/{queue}/limits/{key}", Limits.remove, "operate", "limits", MISSING),
-    Operation("GET /queues/{queue}/shares", Shares.all, "observe", "shares"),
-    Operation("GET /queues/{queue}/shares/{user}", Shares.get, "observe", "shares"),
-    Operation("PUT /queues/{queue}/shares/{user}", Shares.set, "operate", "shares", create=True),
-    Operation(
-        "GET /queues/{queue}/schedules",
-        Schedules.iterate,
-        "observe",
-        "schedules",
-        name="schedules_list",
-        show=shown_schedules,
-        etag=True,
-    ),
-    Operation(
-        "GET /queues/{queue}/schedules/{name}", Schedules.get, "observe", "schedules", show=shown_schedule, etag=True
-    ),
-    Operation("POST /queues/{queue}/schedules/{name}:pause", Schedules.pause, "operate", "schedules", SCHEDULE),
-    Operation(
-        "POST /queues/{queue}/schedules/{name}:resume", Schedules.resume, "operate", "schedules", SCHEDULE, feeds=True
-    ),
-    Operation(
-        "POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE, feeds=True
-    ),
-)
-
 router = APIRouter()
-add(router, OPERATIONS)
+add(router, queues.OPERATIONS, show={"queue_schedules_list": shown_schedules, "queue_schedules_get": shown_schedule})
 
 
 IfMatch = Annotated[str | None, Header(description="The ETag of the schedule as you have read it.")]
@@ -121,9 +62,7 @@ class NewSchedule(Strict):
 
 @by_hand(
     router,
-    Operation(
-        "PUT /queues/{queue}/schedules/{name}", needs="operate", create=True, feeds=True, name="queue_schedules_put"
-    ),
+    "queue_schedules_put",
 )
 async def put_schedule(
     access: Access,
@@ -152,7 +91,7 @@ async def put_schedule(
     return put
 
 
-@by_hand(router, Operation("DELETE /queues/{queue}/schedules/{name}", needs="operate", name="queue_schedules_remove"))
+@by_hand(router, "queue_schedules_remove")
 async def remove_schedule(access: Access, name: Annotated[str, Path()], if_match: IfMatch = None) -> Removed:
     """Delete a schedule. Tasks that it has enqueued stay.
 

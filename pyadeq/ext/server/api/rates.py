@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from fastapi import APIRouter
 
-from pyadeq.asyncio import Rates
-from pyadeq.ext.server.api.operations import Operation, add
-
-OPERATIONS: Final = (
-    Operation("GET /rates/{namespace}/rules", Rates.rules, "observe"),
-    Operation("GET /rates/{namespace}/rules/{name}", Rates.rule, "observe"),
-    Operation("PUT /rates/{namespace}/rules/{name}", Rates.set_rule, "operate", create=True, required=("limit",)),
-    Operation("DELETE /rates/{namespace}/rules/{name}", Rates.remove_rule, "operate"),
-    Operation("GET /rates/{namespace}/rules/{rule}/subjects/{subject}", Rates.peek, "observe"),
-    Operation("POST /rates/{namespace}/rules/{rule}/subjects/{subject}:hit", Rates.hit, "use"),
-    Operation("POST /rates/{namespace}/rules/{rule}/subjects/{subject}:refund", Rates.refund, "use"),
-    Operation("POST /rates/{namespace}/rules/{rule}/subjects/{subject}:reset", Rates.reset, "use"),
-    Operation("POST /rates/{namespace}/rules/{rule}/subjects/{subject}/leases/{lease}:renew", Rates.renew, "use"),
-    Operation("DELETE /rates/{namespace}/rules/{rule}/subjects/{subject}/leases/{lease}", Rates.release, "use"),
-)
+from pyadeq.ext.operations import rates
+from pyadeq.ext.server.api.routes import add
 
 router = APIRouter()
-add(router, OPERATIONS)
+add(router, rates.OPERATIONS)

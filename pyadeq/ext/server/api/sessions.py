@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from fastapi import APIRouter
 
-from pyadeq.asyncio import Sessions
-from pyadeq.ext.server.api.operations import Operation, add
-
-OPERATIONS: Final = (
-    Operation("GET /sessions/{realm}/sessions", Sessions.iterate, "observe", name="list"),
-    Operation("GET /sessions/{realm}/count", Sessions.count, "observe"),
-    Operation("GET /sessions/{realm}/users/{user}", Sessions.user, "observe"),
-    Operation("POST /sessions/{realm}/users/{user}:revoke", Sessions.revoke_handles, "auth"),
-    Operation("POST /sessions/{realm}/users/{user}:revoke_all", Sessions.revoke_all, "auth", without=("keep",)),
-    Operation("POST /sessions/{realm}/users/{user}:renew_authz", Sessions.renew_authz, "auth"),
-)
+from pyadeq.ext.operations import sessions
+from pyadeq.ext.server.api.routes import add
 
 router = APIRouter()
-add(router, OPERATIONS)
+add(router, sessions.OPERATIONS)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pyadeq.asyncio import Event, Queue, TaskView
 from pyadeq.ext.server.api.event_groups import OneEvent
 from pyadeq.ext.server.api.live import PAGE, only, shown
-from pyadeq.ext.server.api.operations import Operation, by_hand
+from pyadeq.ext.server.api.routes import by_hand
 from pyadeq.ext.server.api.tasks import Id, task_of
 from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.reads import ask
@@ -33,7 +33,7 @@ class TaskEvents(BaseModel):
     complete: bool
 
 
-@by_hand(router, Operation("GET /queues/{queue}/tasks/{id}/events", needs="observe", by_user="own", name="task_events"))
+@by_hand(router, "task_events")
 async def events(access: Access, id: Id, most: Annotated[int, Query(ge=1, le=MOST)] = MOST) -> TaskEvents:
     """Return what has happened to a task, the oldest event first.
 

@@ -14,16 +14,16 @@ from pydantic import BaseModel, Field, model_validator
 
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
+from pyadeq.ext.operations import tasks
 from pyadeq.ext.server.api.filters import filter_of, with_filter
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand, entry
 from pyadeq.ext.server.api.own_tasks import OF_KEYS, check_own, check_tree, id_of_key, keep_to_user
+from pyadeq.ext.server.api.routes import PROBLEMS, add, by_hand, entry
 from pyadeq.ext.server.api.strict import few
 from pyadeq.ext.server.gate import Access, described, missing
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import REVEAL
 from pyadeq.ext.server.traces import in_trace_of
-from pyadeq.models.queue import CancelStatus, ReceiptStatus, RunNow, State, Task, TaskFilter
+from pyadeq.models.queue import CancelStatus, ReceiptStatus, State, Task, TaskFilter
 
 LONGEST_WAIT: Final = 60.0
 """Seconds that a request may wait for a task."""
@@ -33,10 +33,8 @@ PAGES: Final = 10
 """How far a list looks for tasks that its reader may know to match. Each page has at most PAGE tasks."""
 _WAIT: Final = re.compile(r"\s*wait\s*=\s*\"?(\d{1,6})\"?\s*")
 
-ENQUEUE: Final = Operation(
-    "POST /queues/{queue}/tasks", needs="produce", by_user="own", create=True, name="task_enqueue"
-)
-GET: Final = Operation("GET /queues/{queue}/tasks/{id}", needs="observe", by_user="own", name="task_get")
+ENQUEUE: Final = "task_enqueue"
+GET: Final = "task_get"
 Enqueued = entry(ENQUEUE)
 Observed = entry(GET)
 
@@ -166,7 +164,7 @@ async def enqueue(
     return TaskReceipt(status=receipt.status, queue=access.name, id=receipt.id)
 
 
-@by_hand(router, Operation("GET /queues/{queue}/tasks", needs="observe", by_user="own", name="task_list"))
+@by_hand(router, "task_list")
 async def list_tasks(access: Access, query: Annotated[TaskQuery, Query()]) -> TaskPage:
     """Return a page of the tasks that match all given conditions, without payloads. At least one must be given.
 
@@ -203,9 +201,7 @@ async def get_task(access: Access, id: Id, prefer: Prefer = None) -> TaskView:
 
 @by_hand(
     router,
-    Operation(
-        "POST /queues/{queue}/tasks/{id}:reveal", needs="observe", also=REVEAL, by_user="own", name="task_reveal"
-    ),
+    "task_reveal",
 )
 async def reveal(access: Access, id: Id) -> TaskView:
     """Return a task with all that its tier hides, and record who has seen it. Needs the right `payload.reveal`."""
@@ -217,7 +213,7 @@ async def reveal(access: Access, id: Id) -> TaskView:
     return await task_of(access, id)
 
 
-@by_hand(router, Operation("GET /queues/{queue}/tasks/{id}/runs", needs="observe", by_user="own", name="task_runs"))
+@by_hand(router, "task_runs")
 async def runs(access: Access, id: Id) -> Runs:
     """Return the runs of a task, the oldest first, with their ends and errors."""
     task = await task_of(access, id)
@@ -227,16 +223,14 @@ async def runs(access: Access, id: Id) -> Runs:
     return Runs(items=found)
 
 
-@by_hand(router, Operation("GET /queues/{queue}/tasks/{id}/log", needs="observe", by_user="own", name="task_log"))
+@by_hand(router, "task_log")
 async def log(access: Access, id: Id) -> Logged:
     """Return the last lines that the runs of a task have logged; none if the tier hides them."""
     task = await task_of(access, id)
     return Logged(items=await access.found.log(id) if tiers.may_show(task.tier, "content") else [])
 
 
-@by_hand(
-    router, Operation("POST /queues/{queue}/tasks/{id}:cancel", needs="produce", by_user="own", name="task_cancel")
-)
+@by_hand(router, "task_cancel")
 async def cancel(access: Access, id: Id, tree: bool = False) -> Cancelled:
     """Cancel a task: a waiting one at once, a running one by its worker. tree: also its children, and theirs."""
     if access.scope.user is not None:
@@ -251,28 +245,15 @@ async def cancel(access: Access, id: Id, tree: bool = False) -> Cancelled:
     return Cancelled(status=status)
 
 
-@by_hand(
-    router, Operation("POST /queues/{queue}/tasks/{id}:run-now", needs="produce", by_user="own", name="task_run_now")
-)
-async def run_now(access: Access, id: Id) -> RunNow:
-    """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed."""
-    if access.scope.user is not None:
-        await task_of(access, id)
-    answer: RunNow = await access.found.run_now(id)
-    if answer.status == "not_found":
-        raise missing("task", id)
-    if answer.status != "ready":
-        how = "has expired" if answer.status == "expired" else f"is {answer.state}, not delayed"
-        raise Refused(409, answer.status.upper(), f"task {id!r} {how}")
-    return answer
-
-
 async def task_of(access: Access, id: str) -> TaskView:
     """A task that the scope may know of."""
     task: TaskView | None = await access.found.get(id)
     if task is None or access.scope.user not in (None, task.user):
         raise missing("task", id)
     return task
+
+
+add(router, tasks.OPERATIONS, own=task_of)
 
 
 async def _ended(access: Access, id: str, wait: float) -> TaskView | None:

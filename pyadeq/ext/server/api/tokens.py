@@ -13,11 +13,11 @@ from fastapi import APIRouter, Body, Depends, Request, Response
 from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Config, ConfigConflict
-from pyadeq.ext.server.api.operations import MOST, Operation, by_hand
+from pyadeq.ext.operations.rights import MANAGE, MOST_GROUPS, Principal
+from pyadeq.ext.server.api.routes import MOST, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Gate
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import MANAGE, MOST_GROUPS, Principal
 from pyadeq.ext.server.tokens import (
     LIFETIME,
     NAMESPACE,
@@ -100,14 +100,14 @@ def visible(tokens: list[tuple[str, Token]], who: Principal) -> TokenList:
     return TokenList(items=[_view(id, token) for id, token in found[:MOST]], complete=len(found) <= MOST)
 
 
-@by_hand(router, Operation("GET /tokens", needs=MANAGE, by_user="own", name="tokens_list"))
+@by_hand(router, "tokens_list")
 async def tokens(manages: Manages) -> TokenList:
     """Return the tokens that allow no more than you may, at most 1,000. Needs the right `tokens.manage`."""
     config, who = manages
     return visible(all_tokens(await config.all()), who)
 
 
-@by_hand(router, Operation("POST /tokens", needs=MANAGE, by_user="own", name="tokens_make"), status_code=201)
+@by_hand(router, "tokens_make", status_code=201)
 async def make(manages: Manages, new: Annotated[NewToken, Body()], response: Response) -> MadeToken:
     """Make a token that allows no more than you may. Its text is in the answer, and nowhere else."""
     config, who = manages
@@ -129,7 +129,7 @@ async def make(manages: Manages, new: Annotated[NewToken, Body()], response: Res
     return MadeToken(token=text, **_view(id, made).model_dump())
 
 
-@by_hand(router, Operation("DELETE /tokens/{id}", needs=MANAGE, by_user="own", name="tokens_revoke"), status_code=204)
+@by_hand(router, "tokens_revoke", status_code=204)
 async def revoke(manages: Manages, id: str) -> None:
     """Revoke a token for good. Services refuse it at once, or after some seconds."""
     config, who = manages

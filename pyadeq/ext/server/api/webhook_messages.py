@@ -9,8 +9,9 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import TaskView
 from pyadeq.errors import WaitTimeout
+from pyadeq.ext.server.api.routes import by_hand
 from pyadeq.ext.server.api.strict import Strict
-from pyadeq.ext.server.api.webhooks import Id, Managed, Manager, at
+from pyadeq.ext.server.api.webhooks import Id, Managed, Manager
 from pyadeq.ext.server.gate import described, missing
 from pyadeq.ext.webhooks.endpoints import Endpoint
 from pyadeq.ext.webhooks.messages import TEST, webhook_id
@@ -86,7 +87,7 @@ class Messages(BaseModel):
     cursor: str
 
 
-@at(router, "post", "/webhooks/{endpoint}:test", "test")
+@by_hand(router, "webhooks_test")
 async def try_out(manager: Manager, id: Id, trial: Annotated[Trial | None, Body()] = None) -> Tested:
     """Have a message of type `webhook.test` sent, by a process that sends messages. It is tried once."""
     await manager.find(id)
@@ -99,7 +100,7 @@ async def try_out(manager: Manager, id: Id, trial: Annotated[Trial | None, Body(
     return Tested(status="completed", answer=outcome.result["status"])
 
 
-@at(router, "post", "/webhooks/{endpoint}:replay", "replay")
+@by_hand(router, "webhooks_replay")
 async def replay(manager: Manager, id: Id, range: Annotated[Range, Body()]) -> ReplayedPart:
     """Send the messages about all events of a time again, as far as the server has the events.
 
@@ -110,7 +111,7 @@ async def replay(manager: Manager, id: Id, range: Annotated[Range, Body()]) -> R
     return ReplayedPart(**done._asdict(), status="more" if cursor else "done", cursor=cursor)
 
 
-@at(router, "get", "/webhooks/{endpoint}/messages", "messages")
+@by_hand(router, "webhooks_messages")
 async def messages(
     manager: Manager,
     id: Id,
@@ -123,7 +124,7 @@ async def messages(
     return await read_messages(manager, id, state, cursor, limit)
 
 
-@at(router, "post", "/webhooks/{endpoint}/messages/{message}:replay", "messages_replay")
+@by_hand(router, "webhooks_messages_replay")
 async def replay_message(
     manager: Manager,
     id: Id,

@@ -12,13 +12,13 @@ from fastapi import APIRouter, Body, Depends, Path, Request, Response
 from pydantic import BaseModel, Field
 
 from pyadeq.errors import ConfigConflict
+from pyadeq.ext.operations.rights import WEBHOOKS, Principal
 from pyadeq.ext.outgoing.patterns import MOST_PATTERNS, check_id
-from pyadeq.ext.server.api.operations import PROBLEMS, Operation, by_hand
+from pyadeq.ext.server.api.routes import PROBLEMS, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Gate, described, missing
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.server.rights import WEBHOOKS, Principal
 from pyadeq.ext.webhooks import AsyncWebhooks, new_secret
 from pyadeq.ext.webhooks.endpoints import CONCURRENCY, Content, Endpoint, Order
 from pyadeq.ext.webhooks.signing import PREFIX, shown_secret
@@ -152,28 +152,21 @@ Manager = Annotated[Managed, Depends(managed)]
 Id = Annotated[str, Path(alias="endpoint", description="The id of the endpoint.", json_schema_extra=described("id"))]
 
 
-def at(router: APIRouter, method: str, path: str, name: str, **options: Any) -> Callable[[F], F]:
-    """Add a handler of webhooks to a router."""
-    return by_hand(router, Operation(f"{method.upper()} {path}", needs=WEBHOOKS, name=f"webhooks_{name}"), **options)
-
-
-@at(router, "get", "/webhooks", "list")
+@by_hand(router, "webhooks_list")
 async def webhooks(manager: Manager) -> Endpoints:
     """Return the endpoints of which you may observe all streams. Needs the right `webhooks.manage`, as all of these."""
     return Endpoints(items=[*(await manager.all()).values()])
 
 
-@at(router, "get", "/webhooks/{endpoint}", "get")
+@by_hand(router, "webhooks_get")
 async def get(manager: Manager, id: Id, response: Response) -> EndpointView:
     """Return an endpoint. Its ETag is its version."""
     return _tagged(await manager.find(id), response)
 
 
-@at(
+@by_hand(
     router,
-    "put",
-    "/webhooks/{endpoint}",
-    "put",
+    "webhooks_put",
     responses={201: {"model": MadeEndpoint, "description": "It is new."}, **PROBLEMS},
 )
 async def put(
@@ -209,14 +202,14 @@ async def put(
     return _made(await manager.find(id), made, response)
 
 
-@at(router, "delete", "/webhooks/{endpoint}", "remove", status_code=204)
+@by_hand(router, "webhooks_remove", status_code=204)
 async def remove(manager: Manager, id: Id, if_match: IfMatchVersion = None) -> None:
     """Remove an endpoint. Messages that wait are not sent any more."""
     await manager.find(id)
     await manager.webhooks.remove(id, expect=expected_version(if_match), actor=manager.who.name)
 
 
-@at(router, "post", "/webhooks/{endpoint}:enable", "enable")
+@by_hand(router, "webhooks_enable")
 async def enable(manager: Manager, id: Id, response: Response) -> EndpointView:
     """Send to it again, what happens from now on. What happened before can be replayed."""
     await manager.find(id)
@@ -224,7 +217,7 @@ async def enable(manager: Manager, id: Id, response: Response) -> EndpointView:
     return _tagged(await manager.find(id), response)
 
 
-@at(router, "post", "/webhooks/{endpoint}:disable", "disable")
+@by_hand(router, "webhooks_disable")
 async def disable(manager: Manager, id: Id, response: Response) -> EndpointView:
     """Send nothing to it any more. Messages that wait die."""
     await manager.find(id)
@@ -232,7 +225,7 @@ async def disable(manager: Manager, id: Id, response: Response) -> EndpointView:
     return _tagged(await manager.find(id), response)
 
 
-@at(router, "post", "/webhooks/{endpoint}:rotate", "rotate")
+@by_hand(router, "webhooks_rotate")
 async def rotate(
     manager: Manager, id: Id, response: Response, rotation: Annotated[Rotation | None, Body()] = None
 ) -> MadeEndpoint:

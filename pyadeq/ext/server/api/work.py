@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import Failure, Lease, LeaseLost, PartitionedQueue, Queue
 from pyadeq.ext.server.api.claims import KEY, Asked, Claims, run_and_number
-from pyadeq.ext.server.api.operations import Operation, by_hand
+from pyadeq.ext.server.api.routes import by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.gate import Access, Gate
 from pyadeq.ext.server.problems import Refused
@@ -193,7 +193,7 @@ Key = Annotated[
 ]
 
 
-@by_hand(router, Operation("POST /queues/{queue}:claim", needs="work", create=True, name="queue_claim"), tags=["work"])
+@by_hand(router, "queue_claim", tags=["work"])
 async def claim(access: Access, body: ClaimBody, request: Request, idempotency_key: Key) -> ClaimedTasks:
     """Lease tasks to a worker. With `wait`, wait up to 60 seconds for the first one.
 
@@ -212,7 +212,7 @@ async def claim(access: Access, body: ClaimBody, request: Request, idempotency_k
     return ClaimedTasks(leases=[_task_of(lease) for lease in leases])
 
 
-@by_hand(router, Operation("POST /queues/{queue}:settle", needs="work", name="queue_settle"), tags=["work"])
+@by_hand(router, "queue_settle", tags=["work"])
 async def settle(access: Access, body: SettleBody) -> Settlements:
     """End tasks: acknowledge, fail, release or snooze them. The request may be repeated.
 
@@ -239,7 +239,7 @@ async def settle(access: Access, body: SettleBody) -> Settlements:
     return answer
 
 
-@by_hand(router, Operation("POST /queues/{queue}:heartbeat", needs="work", name="queue_heartbeat"), tags=["work"])
+@by_hand(router, "queue_heartbeat", tags=["work"])
 async def heartbeat(access: Access, body: HeartbeatBody) -> Heard:
     """Renew leases, show that the worker is alive, and read what an operator asks of it."""
     found: dict[tuple[str, str], Renewed] = {one.held: _renewed(one, "lease_lost") for one in body.leases}

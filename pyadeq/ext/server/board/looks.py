@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from pyadeq.asyncio import HistoryPoint, QueueOverview
 from pyadeq.errors import AdeqError
+from pyadeq.ext.operations.rights import Principal
 from pyadeq.ext.server.gate import Gate
 from pyadeq.ext.server.naming import Naming
-from pyadeq.ext.server.rights import Principal
 
 NAMES_FOR: Final = 1.0
 """Seconds for which names are remembered, if they come from the registries."""

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse
 
 from pyadeq import tiers
 from pyadeq.asyncio import LogLine, Queue, TaskRun, TaskView
+from pyadeq.ext.operations import ALL
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.task_events import TaskEvents, events_of
 from pyadeq.ext.server.board.charts import states
@@ -37,6 +38,9 @@ _TRACE: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{
 EVENTS_FOR: Final = 10.0
 """Seconds for which the events of a task are remembered: they are looked for in those of the queue."""
 MOST_EVENTS: Final = 1000
+
+BUTTONS: Final = tuple(one for one in ALL.values() if one.button and one.path.startswith("/queues/{queue}/tasks/{id}:"))
+"""Operations on a task that its page has a button for."""
 
 router = pages()
 
@@ -123,6 +127,7 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
         around=around,
         events=events,
         trace=trace_url(task),
+        buttons=[one for one in BUTTONS if one.button and found.state in one.button.states],
         open=found.state in ("ready", "delayed", "blocked", "running", "stalled"),
     )
 

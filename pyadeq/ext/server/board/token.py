@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from fastapi import Request, Response
 
+from pyadeq.ext.operations.rights import ACT, MANAGE, rights_of
 from pyadeq.ext.server.api.tokens import manager, visible
 from pyadeq.ext.server.board.forms import ask, read_form, typed
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, problem_page, render
 from pyadeq.ext.server.problems import Problem, Refused
-from pyadeq.ext.server.rights import ACT, MANAGE, rights_of
 from pyadeq.ext.server.tokens import DAY, all_tokens
 
 READ_FOR: Final = 2.0

@@ -30,7 +30,7 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.metrics import AdeqCollector
-from pyadeq.ext.server.api.operations import Operation, _arguments
+from pyadeq.ext.operations.row import Operation
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
 from pyadeq.ext.webhooks.endpoints import Endpoint
@@ -419,7 +419,7 @@ async def test_python_refuses_with_an_error_of_its_own(adeq: Adeq, http: AsyncCl
         owner = objects[row.noun]
         for word in row.area.split(".") if row.area else ():
             owner = getattr(owner, word)
-        kinds = {name: of for name, of in _arguments(row).items() if name not in ("rev", "digest") or not row.seen}
+        kinds = {name: of for name, of in row.arguments.items() if name not in ("rev", "digest") or not row.seen}
         needed = {name: value_of(of, name) for name, (of, default) in kinds.items() if default is ...}
         needed |= {"seen": ChangeRef("a", 1, "0" * 40)} if row.seen else {}
         needed |= {"actor": "bob"} if "actor" in kinds else {}

@@ -17,12 +17,13 @@ from httpx import ASGITransport, AsyncClient, Response
 from pydantic import BaseModel
 
 from pyadeq.asyncio import Adeq, Task
+from pyadeq.ext.operations.rights import ACT, all_rights
+from pyadeq.ext.operations.row import Operation
 from pyadeq.ext.server import Logins, ProxyUsers, Scope, Tokens, app, first_of, rights_of
 from pyadeq.ext.server.api import inbox
-from pyadeq.ext.server.api.operations import Operation, rows
+from pyadeq.ext.server.api.routes import rows
 from pyadeq.ext.server.application import API
 from pyadeq.ext.server.paths import segment
-from pyadeq.ext.server.rights import ACT, all_rights
 from pyadeq.ext.server.tokens import new_token
 
 pytestmark = pytest.mark.any_engine

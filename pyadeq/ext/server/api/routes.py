@@ -1,8 +1,7 @@
-"""The operations: each is a row that says where it is, what it does and who may do it.
+"""The paths of the operations: those of methods are made from their rows, the others are functions with `@by_hand`.
 
-`Operation("PUT /queues/{queue}/limits/{key}", Limits.set, …)` is all that a method of the client needs: its arguments,
-answer and docstring become those of the path. Arguments that are not in the path are the fields of a JSON object; those
-of a GET are in the query. What needs more is a function with `@by_hand(router, Operation(…))`.
+The arguments, the answer and the docstring of a method become those of the path. Arguments that are not in the path are
+the fields of a JSON object; those of a GET are in the query.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin
@@ -22,10 +20,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from pyadeq.asyncio import ChangeRef, Result
+from pyadeq.ext.operations import ALL
+from pyadeq.ext.operations.row import Operation
 from pyadeq.ext.server.acting import act
 from pyadeq.ext.server.api.strict import Free, Strict
 from pyadeq.ext.server.etags import answered, expected_digest
-from pyadeq.ext.server.gate import WRITERS, Access, access, described, field_of
+from pyadeq.ext.server.gate import Access, access, described, field_of, missing
 from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
 
@@ -35,143 +35,43 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Problem, "description": "The request is refused."},
     "5XX": {"model": Problem, "description": "The service or its server has failed."},
 }
-_LEFT_OUT: Final = {"self", "progress", "retry_for", "rid", "expect", "caller"}
-"""Arguments that are functions, or that a caller of another process has no use for. `expect` is `If-Match`, and
-`caller` is who has authenticated.
-"""
-FOLDERS: Final = {
-    "queue": "queues",
-    "lock": "locks",
-    "change": "changes",
-    "session": "sessions",
-    "rate": "rates",
-    "config": "configs",
-}
-"""Where the objects of a noun are, below /v1."""
-_NOUNS: Final = {folder: noun for noun, folder in FOLDERS.items()} | {
-    "flags": "config",
-    "events": "events",
-    "tokens": "",
-    "webhooks": "",
-}
-
 COLUMNS: Final = "x-who-may"
 """Where the description of an operation says who may do it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
-ByUser = Literal["refused", "own", "all"]
-"""What a token for one user may do with an operation: nothing; with the records of this user, and others do not exist;
-or the same as others, because the records belong to no user. In changes, it acts as its user.
-"""
+Show = Callable[[Access, Any], Awaitable[Any]]
+"""Takes from an answer what must not be shown."""
+Check = Callable[[Access, Mapping[str, Any]], None]
+"""Refuses arguments that reach beyond what the caller may do elsewhere."""
+Own = Callable[[Access, str], Awaitable[Any]]
 
 
-@dataclass(frozen=True)
-class Operation:
-    """An operation at a path, and who may do it.
+def add(
+    router: APIRouter,
+    operations: Iterable[Operation],
+    show: Mapping[str, Show] = MappingProxyType({}),
+    check: Mapping[str, Check] = MappingProxyType({}),
+    own: Own | None = None,
+) -> None:
+    """Add the operations that are methods to a router. show, check: by the id of the operation.
 
-    at: the HTTP method and the path below /v1, as in `GET /queues/{queue}/stats`.
-    method: of the class of the noun's object, or of one of its areas; None: a function by hand.
-    needs: one of these rights, separated by spaces. A word without a point is a role in the noun.
-    also: a further right that one needs, such as `events.follow`.
-    by_user: what a token for one user may do with it, see `ByUser`.
-    person: the argument that names the person whose record it is. Others need `actor.any`.
-    feeds: whether it puts tasks into a queue, so that it is refused in the queues of the service itself. So is all that
-    needs only the roles of producers and workers.
-    area: the attribute of the object that has the method: `limits`.
-    refused: words that the method answers, and the status of the problem that they are here.
-    says: what to tell people about such words.
-    create: whether the noun's object need not exist before.
-    name: of the operation, if it is not area and method. by hand: with the word before it, as in `task_enqueue`.
-    without: arguments that it does not have.
-    show: takes from an answer what must not be shown.
-    seen: the method's first argument is a revision of a change: the id is in the path, rev and digest in the body.
-    required: options that the method cannot do without.
-    one_of: options of which it needs exactly one.
-    etag: the answer has an ETag of its content, and `If-None-Match` gets 304.
-    check: refuses arguments that reach beyond what the caller may do elsewhere.
+    own: refuses a record that is not the caller's, for operations that are `about` one.
     """
-
-    at: str
-    method: Callable[..., Any] | None = None
-    needs: str = ""
-    area: str = ""
-    refused: Mapping[str, int] = field(default_factory=dict)
-    says: Mapping[str, str] = field(default_factory=dict)
-    create: bool = False
-    name: str = ""
-    without: tuple[str, ...] = ()
-    show: Callable[[Access, Any], Awaitable[Any]] | None = None
-    seen: bool = False
-    by_user: ByUser = "refused"
-    person: str = ""
-    feeds: bool = False
-    also: str = ""
-    required: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()
-    etag: bool = False
-    check: Callable[[Access, Mapping[str, Any]], None] | None = None
-
-    @cached_property
-    def verb(self) -> str:
-        """GET, POST, PUT, PATCH or DELETE."""
-        return self.at.split()[0]
-
-    @cached_property
-    def path(self) -> str:
-        """Below /v1."""
-        return self.at.split()[1]
-
-    @cached_property
-    def noun(self) -> str:
-        """What it is about, by its path. `events` are those of the noun in the path."""
-        return _NOUNS.get(self.path.split("/")[1].partition(":")[0], "queue")
-
-    @cached_property
-    def rights(self) -> tuple[str, ...]:
-        """The rights of which one is needed. Those of events are of the noun in the path."""
-        noun = "{noun}" if self.noun == "events" else self.noun
-        return tuple(word if "." in word else f"{noun}.{word}" for word in self.needs.split())
-
-    def columns(self) -> dict[str, Any]:
-        """Who may do it, for the description of the service."""
-        return {
-            "rights": [*self.rights],
-            "also": self.also,
-            "by_user": self.by_user,
-            "acts": self.acts,
-            "person": self.person,
-            "feeds": self.feeds or WRITERS.issuperset(self.rights),
-        }
-
-    @cached_property
-    def acts(self) -> bool:
-        """Whether it stores an actor, who is the principal; another one needs `actor.any`. A lock has none."""
-        return self.method is not None and self.noun == "change" and bool(_ACTORS.intersection(_arguments(self)))
-
-    @cached_property
-    def signature(self) -> inspect.Signature:
-        """Of the method."""
-        assert self.method
-        return inspect.signature(self.method, eval_str=True)
-
-
-_ACTORS: Final = frozenset({"actor", "agent"})
-
-
-def add(router: APIRouter, operations: Iterable[Operation]) -> None:
-    """Add the operations that are methods to a router."""
     for operation in operations:
-        _add(router, operation)
+        if operation.method:
+            _add(router, operation, show.get(operation.id), check.get(operation.id), own)
 
 
-def by_hand(router: APIRouter, operation: Operation, **options: Any) -> Callable[[F], F]:
-    """Add a function to a router. Its argument `access: Access` is for those with the rights of the row."""
+def by_hand(router: APIRouter, id: str, **options: Any) -> Callable[[F], F]:
+    """Add the function of an operation that is no method. Its argument `access: Access` is for those with the rights of
+    the row.
+    """
+    operation = ALL[id]
 
     def added(handler: F) -> F:
         if handler.__annotations__.get("access") == Access.__name__:
-            handler.__annotations__["access"] = entry(operation)
-        word, _, name = operation.name.partition("_")
-        given = {"responses": PROBLEMS, "tags": [word], "operation_id": operation_id(word, name), **options}
+            handler.__annotations__["access"] = entry(id)
+        given = {"responses": PROBLEMS, "tags": [id.partition("_")[0]], "operation_id": id, **options}
         given["openapi_extra"] = {COLUMNS: operation.columns()}
         router.add_api_route(path_of(operation.path), handler, methods=[operation.verb], **given)
         handler.operation = operation  # type: ignore[attr-defined]
@@ -180,8 +80,9 @@ def by_hand(router: APIRouter, operation: Operation, **options: Any) -> Callable
     return added
 
 
-def entry(operation: Operation) -> Any:
+def entry(id: str) -> Any:
     """The annotation of an argument: access for somebody who has the rights of an operation."""
+    operation = ALL[id]
     found = access(
         operation.noun,
         *operation.rights,
@@ -208,25 +109,21 @@ def path_of(path: str) -> str:
     return path.replace("}", f":{SEGMENT}}}")
 
 
-def operation_id(noun: str, method: str) -> str:
-    """`queue_limits_set`: what generated clients call the operation."""
-    return f"{noun}_{method}"
-
-
-def _add(router: APIRouter, operation: Operation) -> None:
-    noun, arguments = operation.noun, _arguments(operation)
+def _add(
+    router: APIRouter, operation: Operation, show: Show | None, check: Check | None, own_record: Own | None
+) -> None:
+    noun, arguments = operation.noun, operation.arguments
     assert operation.method
     in_path = {part.split("}")[0] for part in operation.path.split("{")[1:]}
     own = in_path - {field_of(noun)}
     rest = {name: found for name, found in arguments.items() if name not in own}
     read = operation.verb == "GET"
-    name = operation.name or "_".join([*operation.area.split("."), operation.method.__name__]).strip("_")
     free = any(one.annotation is Any for one in operation.signature.parameters.values() if one.kind == one.VAR_KEYWORD)
     expects = "expect" in operation.signature.parameters
-    body = None if read or not (rest or free) else _body(f"{noun}_{name}", rest, free)
-    parameters = [inspect.Parameter("access", KEYWORD, annotation=entry(operation))]
+    body = None if read or not (rest or free) else _body(operation.id, rest, free)
+    parameters = [inspect.Parameter("access", KEYWORD, annotation=entry(operation.id))]
     parameters += [
-        inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], _in_path(name)])
+        inspect.Parameter(name, KEYWORD, annotation=Annotated[arguments[name][0], _in_path(name, operation.about)])
         for name in sorted(own)
     ]
     if body:
@@ -270,13 +167,17 @@ def _add(router: APIRouter, operation: Operation) -> None:
             raise Refused(400, "BAD_REQUEST", f"exactly one of these is needed: {', '.join(operation.one_of)}")
         if operation.acts or operation.person:
             act(access, given, arguments, operation.person, reads=operation.verb == "GET")
-        if operation.check:
-            operation.check(access, given)
+        if check:
+            check(access, given)
+        if operation.about and access.scope.user is not None:
+            assert own_record
+            await own_record(access, given["id"])
+        asked = {**given}
         if operation.seen:
             given["seen"] = ChangeRef(given.pop("id"), given.pop("rev"), given.pop("digest"))
         found = getattr(attrgetter(operation.area)(access.found) if operation.area else access.found, word)(**given)
         value = await found if inspect.isawaitable(found) else [one async for one in _first(found)]
-        shown = answer(await operation.show(access, value) if operation.show and value is not None else value)
+        shown = answer(await show(access, value) if show and value is not None else value, asked)
         return answered(shown, response, if_none_match, _condition(value)) if operation.etag else shown
 
     handle.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -286,13 +187,13 @@ def _add(router: APIRouter, operation: Operation) -> None:
         path_of(operation.path),
         handle,
         methods=[operation.verb],
-        name=f"{noun}_{name}",
-        operation_id=operation_id(noun, name),
+        name=operation.id,
+        operation_id=operation.id,
         summary=(operation.method.__doc__ or "").strip().split("\n")[0].split(". ")[0].rstrip("."),
         description=inspect.cleandoc(operation.method.__doc__ or ""),
-        tags=[noun],
+        tags=[operation.about or noun],
         status_code=204 if nothing else 200,
-        response_model=None if nothing else _model(f"{noun}_{name}", operation.signature.return_annotation),
+        response_model=None if nothing else _model(operation.id, operation.signature.return_annotation),
         response_class=Response if nothing else router.default_response_class,
         responses={**PROBLEMS, **(UNCHANGED if operation.etag else {})},
         openapi_extra={COLUMNS: operation.columns()},
@@ -305,8 +206,10 @@ def _condition(value: Any) -> str:
     return getattr(value, "digest", "") if rev is None else f"r{rev}"
 
 
-def _in_path(name: str) -> Any:
-    return Path(json_schema_extra=described("id") if name == "id" else None)
+def _in_path(name: str, about: str) -> Any:
+    if name != "id":
+        return Path()
+    return Path(description=f"The id of the {about}." if about else None, json_schema_extra=described("id"))
 
 
 UNCHANGED: Final[dict[int | str, dict[str, Any]]] = {304: {"description": "It is as in the ETag of `If-None-Match`."}}
@@ -315,32 +218,6 @@ IfNoneMatch = Annotated[str | None, Header(max_length=2000, description="An ETag
 IfMatch = Annotated[
     str | None, Header(description="The ETag of what you have read. If it has changed since: 412, and nothing is done.")
 ]
-
-
-def _arguments(operation: Operation) -> dict[str, tuple[Any, Any]]:
-    """The arguments of a method: type and default, `...` if there is none. Those of a TypedDict are one by one.
-
-    Who acts need not be given: it is who asks.
-    """
-    found: dict[str, tuple[Any, Any]] = {}
-    needed = set(operation.required)
-    if operation.seen:
-        found |= {"id": (str, ...), "rev": (int, ...), "digest": (str, ...)}
-    for name, parameter in operation.signature.parameters.items():
-        if name in _LEFT_OUT or (operation.seen and name == "seen"):
-            continue
-        kind, default = parameter.annotation, parameter.default
-        if parameter.kind == inspect.Parameter.VAR_KEYWORD:
-            for options in get_args(kind):
-                for key, value in typing.get_type_hints(options).items():
-                    if key in _LEFT_OUT:
-                        continue
-                    found[key] = (value, ... if key in needed | options.__required_keys__ else None)
-        else:
-            found[name] = (kind, ... if default is inspect.Parameter.empty else default)
-    for name in _ACTORS.intersection(found):
-        found[name] = (str | None, None)
-    return {name: of for name, of in found.items() if name not in operation.without}
 
 
 def _body(name: str, fields: Mapping[str, tuple[Any, Any]], free: bool) -> type[BaseModel]:
@@ -419,25 +296,29 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _answer_of(operation: Operation) -> Callable[[Any], Any]:
-    """How the answer of a method becomes that of a request."""
+def _answer_of(operation: Operation) -> Callable[[Any, Mapping[str, Any]], Any]:
+    """How the answer of a method becomes that of a request. It also gets the arguments."""
     kind = operation.signature.return_annotation
     refused, says, path = operation.refused, operation.says, operation.path
 
-    def check(status: str, fields: Mapping[str, Any] = MappingProxyType({})) -> None:
-        if status in refused:
-            why = " ".join(f"{name}={value}" for name, value in fields.items() if value not in (None, ""))
-            text = says.get(status) or f"{path}: {status.replace('_', ' ')}"
-            detail = f"{text} ({why})" if why else text
-            raise Refused(refused[status], status.upper(), detail)
+    def check(status: str, fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+        if status not in refused:
+            return
+        if status == "not_found" and operation.about:
+            raise missing(operation.about, given["id"])
+        text = says.get(status) or f"{path}: {status.replace('_', ' ')}"
+        if "{" in says.get(status, ""):
+            raise Refused(refused[status], status.upper(), text.format_map({**given, **fields}))
+        why = " ".join(f"{name}={value}" for name, value in fields.items() if value not in (None, ""))
+        raise Refused(refused[status], status.upper(), f"{text} ({why})" if why else text)
 
-    def answer(value: Any) -> Any:
+    def answer(value: Any, given: Mapping[str, Any]) -> Any:
         if kind in (None, NoneType):
             return Response(status_code=204)
         if value is None:
             raise Refused(404, "NOT_FOUND", f"{path}: there is no such thing")
         if isinstance(value, str):
-            check(value)
+            check(value, {}, given)
             return {"status": value}
         if isinstance(value, bool):
             return {"done": value}
@@ -446,12 +327,12 @@ def _answer_of(operation: Operation) -> Callable[[Any], Any]:
         if isinstance(value, float):
             return {"value": value}
         if isinstance(value, Result):
-            check(value.status, value.fields)
+            check(value.status, value.fields, given)
             return {"status": value.status, **value.fields}
         if isinstance(value, list | tuple) and not _is_row(type(value)):
             return {"items": _plain(value)}
         if isinstance(status := getattr(value, "status", None), str):
-            check(status)
+            check(status, vars(value) if "{" in says.get(status, "") else {}, given)
         return _plain(value)
 
     return answer
