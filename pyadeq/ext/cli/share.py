@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue, InQueueOrNew
 from pyadeq.ext.cli.resolve import AnyQueue
-from pyadeq.ext.cli.running import Document, Lines, with_client
+from pyadeq.ext.cli.running import Document, Lines, Read, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.keys import check_name
 
-if TYPE_CHECKING:
-    from pyadeq import Adeq
-
 app = noun(NOUNS["share"])
 
-User = Annotated[str, typer.Argument(metavar="USER", help="The user.")]
+User = Annotated[
+    str,
+    typer.Argument(metavar="USER", help="The user."),
+    Read(lambda user: check_name("user", user, "label")),
+]
 
 
 @app.command()
 @with_client
-def ls(adeq: Adeq, queue: InQueue = DEFAULT_QUEUE) -> Lines:
+def ls(queue: InQueue = DEFAULT_QUEUE) -> Lines:
     """List the users with a weight other than the default 1."""
     found, fair = queue.shares.all(), queue.settings().fair
     return Lines(
@@ -38,7 +39,6 @@ def ls(adeq: Adeq, queue: InQueue = DEFAULT_QUEUE) -> Lines:
 @app.command("set")
 @with_client
 def set_(
-    adeq: Adeq,
     user: User,
     weight: Annotated[float, typer.Argument(metavar="WEIGHT", help="0.01 to 100; the default is 1.")],
     queue: InQueueOrNew = DEFAULT_QUEUE,
@@ -48,22 +48,22 @@ def set_(
     A user with weight 2 starts two tasks for each task of a user with weight 1, while both have tasks waiting. The
     weight applies to tasks that are enqueued from now on, if the queue has fair shares: adeq queue configure --fair.
     """
-    queue.shares.set(check_name("user", user, "label"), weight)
+    queue.shares.set(user, weight)
     return _weight(queue, user)
 
 
 @app.command()
 @with_client
-def show(adeq: Adeq, user: User, queue: InQueue = DEFAULT_QUEUE) -> Document:
+def show(user: User, queue: InQueue = DEFAULT_QUEUE) -> Document:
     """Show the weight of a user."""
-    return _weight(queue, check_name("user", user, "label"))
+    return _weight(queue, user)
 
 
 @app.command()
 @with_client
-def rm(adeq: Adeq, user: User, queue: InQueue = DEFAULT_QUEUE) -> Document:
+def rm(user: User, queue: InQueue = DEFAULT_QUEUE) -> Document:
     """Give a user the default weight, 1, again."""
-    queue.shares.set(check_name("user", user, "label"), 1)
+    queue.shares.set(user, 1)
     return _weight(queue, user)
 
 
