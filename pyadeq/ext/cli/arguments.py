@@ -18,6 +18,8 @@ import typer
 
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.complete import domain_names
+from pyadeq.ext.cli.running import Options
+from pyadeq.ext.finding import Found
 from pyadeq.models.queue import TaskFilter
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -117,12 +119,33 @@ def time_option(help: str, *names: str) -> Any:
     return typer.Option(*names, parser=duration, metavar="TIME", help=help)
 
 
+def search_option(things: str) -> Any:
+    """The option of a command that looks at all keys of a server."""
+    return typer.Option(min=0.1, metavar="SECONDS", help=f"Search for {things} for at most this time.")
+
+
+def not_all(found: Found, timeout: float) -> str:
+    """What to say if the time was over before all keys were seen, or nothing."""
+    return "" if found.complete else f"Not all keys were scanned within {timeout:g} s: raise --timeout"
+
+
 Domain = Annotated[
     str, typer.Option("--domain", "-d", metavar="NAME", help="The lock domain.", autocompletion=domain_names)
 ]
 Resource = Annotated[str, typer.Argument(metavar="RESOURCE", help="The resource.")]
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The task.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+def most(
+    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
+    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+) -> int | None:
+    """How many things a list has at most; None: all."""
+    return None if all else limit
+
+
+Most = Annotated[int | None, Options(most)]
 
 
 def with_filter(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any, Unpack
 
 from rich.console import Console
@@ -15,9 +14,10 @@ from rich.text import Text
 from pyadeq import TaskView
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import StateName
-from pyadeq.ext.cli.common import PLACE, Format, as_json, iso, print_lines, safe
+from pyadeq.ext.cli.common import PLACE, as_json, iso, safe
 from pyadeq.ext.cli.resolve import AnyQueue
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.running import Lines
+from pyadeq.ext.cli.tables import print_fields
 from pyadeq.models.base import Storing, flaw
 from pyadeq.models.queue import INDEXED, State, TaskFilter, given_conditions
 from pyadeq.tiers import shown
@@ -51,16 +51,9 @@ def find_tasks(queue: AnyQueue, state: StateName | None, **filter: Unpack[TaskFi
             print(f"{stats.more_lanes:,} more lanes have tasks: name one with --lane", file=sys.stderr)
 
 
-def print_tasks(tasks: Iterable[TaskView], output: Format, limit: int | None) -> None:
-    """Print up to limit tasks; None: all. stderr says how many are not shown, for people."""
-    rest = iter(tasks)
-    some = rest if limit is None else islice(rest, limit)
-    if output != Format.table:
-        print_lines(map(summary, some), output)
-        return
-    print_rows(COLUMNS, map(_row, map(shown, some)), right=RIGHT, spare=SPARE)
-    if limit is not None and next(rest, None) is not None:
-        print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
+def task_lines(tasks: Iterable[TaskView], limit: int | None) -> Lines:
+    """The answer of a command that lists up to limit tasks; None: all."""
+    return Lines(tasks, COLUMNS, lambda task: _row(shown(task)), summary, right=RIGHT, spare=SPARE, limit=limit)
 
 
 def summary(task: TaskView) -> dict[str, Any]:

@@ -2,55 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.running import Document, Table, with_client
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 COUNTS = ("ready", "delayed", "blocked", "running", "finished", "dead")
 
 
+@with_client
 def partitions(
-    name: QueueName,
+    adeq: Adeq,
+    queue: QueueName,
     count: Annotated[int | None, typer.Option("--set", metavar="COUNT", help="Set the number of partitions.")] = None,
     finish: Annotated[
         bool, typer.Option("--finish", help="Stop asking earlier partitions, if no task is left in the wrong one.")
     ] = False,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Show the partitions of a queue, and their slots; or change their number while the queue is in use.
 
     --finish exits with 1 while tasks are left in the wrong partition: let them run, then repeat the command.
     """
     if count is not None and finish:
         raise ConfigError("--finish: not together with --set; first let the tasks in earlier partitions run")
-    with connected(url) as adeq:
-        if count is None:
-            existing_queue(adeq, name)
-        queue = adeq.partitioned(name)
-        if count is not None:
-            queue.repartition(count)
-        left = queue.finish_repartition() if finish else 0
-        found = [(one, queue.part(one.tag).stats()) for one in queue.partitions()]
+    if count is None:
+        existing_queue(adeq, queue)
+    partitioned = adeq.partitioned(queue)
+    if count is not None:
+        partitioned.repartition(count)
+    left = partitioned.finish_repartition() if finish else 0
+    found = [(one, partitioned.part(one.tag).stats()) for one in partitioned.partitions()]
     rows = [
         {**one.model_dump(), **{word: getattr(stats, word) for word in COUNTS}, "mode": stats.mode}
         for one, stats in found
     ]
-    if output != Format.table:
-        print_json({"queue": name, "left": left, "partitions": rows}, output)
-    else:
-        heads = ["tag", "slot", "new tasks", *COUNTS]
-        shown = [
-            [row["tag"], row["slot"], "yes" if row["current"] else "no", *(row[w] for w in COUNTS)] for row in rows
-        ]
-        print_rows(heads, shown, right=["slot", *COUNTS], spare=["blocked", "delayed", "slot"])
-    if left:
-        typer.echo(f"\n{many(left, 'task')} in the wrong partition: let them run, then repeat the command", err=True)
-        raise typer.Exit(1)
+    shown = [[row["tag"], row["slot"], "yes" if row["current"] else "no", *(row[w] for w in COUNTS)] for row in rows]
+    heads = ["tag", "slot", "new tasks", *COUNTS]
+    later = f"{many(left, 'task')} in the wrong partition: let them run, then repeat the command"
+    return Document(
+        {"queue": queue, "left": left, "partitions": rows},
+        Table(heads, shown, right=["slot", *COUNTS], spare=["blocked", "delayed", "slot"]),
+        warning=later if left else "",
+        failed=left > 0,
+    )

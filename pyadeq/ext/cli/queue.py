@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from pyadeq import Adeq, Deferred, QueueStats
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli import partitions, queue_control, queue_history, queue_settings, queue_watch
-from pyadeq.ext.cli.arguments import many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, stdout
-from pyadeq.ext.cli.queue_arguments import QueueName
-from pyadeq.ext.cli.resolve import existing_queue
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.arguments import many, not_all, search_option
+from pyadeq.ext.cli.common import iso
+from pyadeq.ext.cli.queue_arguments import ThisQueue
+from pyadeq.ext.cli.running import Document, Lines, Shown, Table, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.finding import find_queues
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq, Deferred, QueueStats
 
 app = noun(NOUNS["queue"])
 STATES = ("ready", "delayed", "blocked", "running", "stalled", "finished", "dead")
@@ -25,28 +24,22 @@ BATCH = 100  # queues asked for in one pipeline
 
 
 @app.command()
-def ls(
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Search for queues for at most this time.")
-    ] = 10.0,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def ls(adeq: Adeq, timeout: Annotated[float, search_option("queues")] = 10.0) -> Lines:
     """List the queues of the server: their mode, and how many tasks are in each state.
 
     A server has no list of its queues, so all its keys are scanned. This takes about a second for a million keys.
     """
-    with connected(url) as adeq:
-        found = find_queues(adeq, timeout)
-        rows = [row for start in range(0, len(found.names), BATCH) for row in _rows(adeq, found.names[start:][:BATCH])]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        heads = ["queue", "mode", *STATES]
-        shown = [[row.get(head, "") for head in heads] for row in rows]
-        print_rows(heads, shown, right=STATES, spare=["stalled", "blocked", "delayed", "finished", "mode"])
-    if not found.complete:
-        typer.echo(f"\nNot all keys were scanned within {timeout:g} s: raise --timeout", err=True)
+    found = find_queues(adeq, timeout)
+    heads = ["queue", "mode", *STATES]
+    return Lines(
+        [row for start in range(0, len(found.names), BATCH) for row in _rows(adeq, found.names[start:][:BATCH])],
+        heads,
+        lambda row: [row.get(head, "") for head in heads],
+        right=STATES,
+        spare=["stalled", "blocked", "delayed", "finished", "mode"],
+        warning=not_all(found, timeout),
+    )
 
 
 def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
@@ -71,49 +64,41 @@ def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 
 
 @app.command()
-def show(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def show(queue: ThisQueue) -> Document:
     """Show a queue: its mode, how many tasks are in each state, and its settings."""
-    with connected(url) as adeq:
-        queue = existing_queue(adeq, name)
-        stats, settings = queue.stats(), queue.settings()
-    if output != Format.table:
-        counts = {state: getattr(stats, state) for state in STATES}
-        print_json(
-            {"queue": name, "mode": stats.mode, **counts, "workers": stats.workers, "settings": settings.model_dump()},
-            output,
-        )
-        return
-    console = stdout()
-    console.print(f"{name} is {stats.mode}, {many(stats.workers, 'worker')}\n")
-    print_rows(["state", "tasks"], [(state, getattr(stats, state)) for state in STATES], right=["tasks"])
-    console.print()
-    queue_settings.print_settings(settings)
+    stats, settings = queue.stats(), queue.settings()
+    counts = {state: getattr(stats, state) for state in STATES}
+    about = {"queue": queue.name, "mode": stats.mode, **counts, "workers": stats.workers}
+    return Document(
+        {**about, "settings": settings.model_dump()},
+        [
+            f"{queue.name} is {stats.mode}, {many(stats.workers, 'worker')}",
+            Table(["state", "tasks"], [*counts.items()], right=["tasks"]),
+            lambda: queue_settings.print_settings(settings),
+        ],
+    )
 
 
 @app.command()
-def stats(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def stats(queue: ThisQueue) -> Document:
     """Show how many tasks are in each state, how long they wait, and the totals since the queue began."""
-    with connected(url) as adeq:
-        found = existing_queue(adeq, name).overview()
-    if output != Format.table:
-        print_json({"queue": name, **found.model_dump(), "now_iso": iso(found.now), "waited": found.waited}, output)
-        return
-    console = stdout()
-    states = [(state, getattr(found, state)) for state in STATES]
-    print_rows(["state", "tasks"], states, right=["tasks"])
+    found = queue.overview()
+    shown: list[Shown] = [Table(["state", "tasks"], [(one, getattr(found, one)) for one in STATES], right=["tasks"])]
     if found.lanes:
         waits = {lane: brief(found.now - since) for lane, since in found.oldest.items()}
         rows = [(lane, ready, waits.get(lane, "")) for lane, ready in sorted(found.lanes.items())]
-        console.print()
-        print_rows(["lane", "ready", "oldest waits"], rows, right=["ready", "oldest waits"])
+        shown.append(Table(["lane", "ready", "oldest waits"], rows, right=["ready", "oldest waits"]))
     totals = [(word, n) for word, n in sorted(found.counters.items()) if ":" not in word and "_sum" not in word]
-    console.print()
-    print_rows(["total", "count"], [("workers now", found.workers), *totals], right=["count"])
+    shown.append(Table(["total", "count"], [("workers now", found.workers), *totals], right=["count"]))
     times = [(what, *mean(found, f"{what}_ms"), *quantiles(found, f"{what}_ms")) for what in ("wait", "run")]
     if any(rest for _, *rest in times):
         heads = ["seconds", "mean", *(f"p{q * 100:g} up to" for q in QUANTILES)]
-        console.print()
-        print_rows(heads, times, right=heads[1:])
+        shown.append(Table(heads, times, right=heads[1:]))
+    return Document(
+        {"queue": queue.name, **found.model_dump(), "now_iso": iso(found.now), "waited": found.waited}, shown
+    )
 
 
 def brief(seconds: float) -> str:

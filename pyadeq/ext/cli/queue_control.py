@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyadeq import Queue, QueueStats
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Yes, confirm, many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.queue_arguments import QueueName
-from pyadeq.ext.cli.resolve import existing_queue, parts
+from pyadeq.ext.cli.queue_arguments import ThisQueue
+from pyadeq.ext.cli.resolve import AnyQueue, parts
+from pyadeq.ext.cli.running import Document, with_client
+
+if TYPE_CHECKING:
+    from pyadeq import Queue
 
 MODES = {
     "paused": "is paused: it accepts tasks, and workers get none. `adeq queue resume` ends this",
@@ -22,61 +24,54 @@ MODES = {
 }
 
 
-def pause(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def pause(queue: ThisQueue) -> Document:
     """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""
-    with connected(url) as adeq:
-        queue = existing_queue(adeq, name)
-        queue.pause()
-        _answer_mode(name, queue.stats(), output)
+    queue.pause()
+    return _mode(queue)
 
 
-def resume(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def resume(queue: ThisQueue) -> Document:
     """End `pause` or `drain`."""
-    with connected(url) as adeq:
-        queue = existing_queue(adeq, name)
-        queue.resume()
-        _answer_mode(name, queue.stats(), output)
+    queue.resume()
+    return _mode(queue)
 
 
-def drain(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def drain(queue: ThisQueue) -> Document:
     """Accept no new tasks until `resume`: producers get an error. Existing tasks run to their end."""
-    with connected(url) as adeq:
-        queue = existing_queue(adeq, name)
-        queue.drain()
-        _answer_mode(name, queue.stats(), output)
+    queue.drain()
+    return _mode(queue)
 
 
-def _answer_mode(name: str, stats: QueueStats, output: Format) -> None:
-    if output != Format.table:
-        print_json({"queue": name, "mode": stats.mode, "pending": stats.pending, "running": stats.running}, output)
-    else:
-        print(f"queue {name} {MODES[stats.mode]} ({stats.pending:,} waiting, {stats.running:,} running)")
+def _mode(queue: AnyQueue) -> Document:
+    stats = queue.stats()
+    return Document(
+        {"queue": queue.name, "mode": stats.mode, "pending": stats.pending, "running": stats.running},
+        f"queue {queue.name} {MODES[stats.mode]} ({stats.pending:,} waiting, {stats.running:,} running)",
+    )
 
 
+@with_client
 def purge(
-    name: QueueName,
+    queue: ThisQueue,
     all: Annotated[bool, typer.Option("--all", help="Also finished and dead tasks.")] = False,
     lane: Annotated[str | None, typer.Option(metavar="LANE", help="Only ready tasks of this lane.")] = None,
     yes: Yes = False,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Delete the waiting tasks: ready, delayed and blocked ones. Running tasks stay."""
-    with connected(url) as adeq:
-        queues = parts(existing_queue(adeq, name))
-        there = sum(_there(queue, all, lane) for queue in queues)
-        if there:
-            which = "waiting, finished and dead tasks" if all else "waiting tasks"
-            which = which if lane is None else f"ready tasks of lane {lane!r}"
-            confirm(f"This deletes for good all {which} of queue {name!r}: {there:,}.", yes)
-        with Bar("Purging", there, "tasks") as bar:
-            deleted = 0
-            for queue in queues:
-                deleted += queue.purge(all=all, lane=lane, progress=partial(_advance, bar, deleted))
-    if output != Format.table:
-        print_json({"queue": name, "deleted": deleted}, output)
-    else:
-        print(f"{many(deleted, 'task')} deleted")
+    queues = parts(queue)
+    there = sum(_there(one, all, lane) for one in queues)
+    if there:
+        which = "waiting, finished and dead tasks" if all else "waiting tasks"
+        which = which if lane is None else f"ready tasks of lane {lane!r}"
+        confirm(f"This deletes for good all {which} of queue {queue.name!r}: {there:,}.", yes)
+    with Bar("Purging", there, "tasks") as bar:
+        deleted = 0
+        for one in queues:
+            deleted += one.purge(all=all, lane=lane, progress=partial(_advance, bar, deleted))
+    return _deleted(queue, deleted)
 
 
 def _advance(bar: Bar, before: int, count: int) -> None:
@@ -93,11 +88,11 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
     return stats.pending + (stats.finished + stats.dead if all else 0)
 
 
-def trim(name: QueueName, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def trim(queue: ThisQueue) -> Document:
     """Delete finished and dead tasks that the settings no longer keep, now. Workers also do this by themselves."""
-    with connected(url) as adeq:
-        deleted = sum(queue.trim() for queue in parts(existing_queue(adeq, name)))
-    if output != Format.table:
-        print_json({"queue": name, "deleted": deleted}, output)
-    else:
-        print(f"{many(deleted, 'task')} deleted")
+    return _deleted(queue, sum(one.trim() for one in parts(queue)))
+
+
+def _deleted(queue: AnyQueue, count: int) -> Document:
+    return Document({"queue": queue.name, "deleted": count}, f"{many(count, 'task')} deleted")

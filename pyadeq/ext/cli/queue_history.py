@@ -9,37 +9,36 @@ from typing import Annotated, Any
 from pyadeq import Adeq, HistoryPoint, Mark
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_lines
-from pyadeq.ext.cli.queue_arguments import QueueName
-from pyadeq.ext.cli.resolve import existing_queue
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.common import iso
+from pyadeq.ext.cli.queue_arguments import ThisQueue
+from pyadeq.ext.cli.running import Lines, with_client
 
 RATES = ("enqueued", "completed", "retried", "dead")
 
 
+@with_client
 def history(
-    name: QueueName,
+    adeq: Adeq,
+    queue: ThisQueue,
     since: Annotated[float, time_option("How far back.")] = "1h",  # type: ignore[assignment]
     step: Annotated[float, time_option("Sum up this time; at least a minute.")] = "1m",  # type: ignore[assignment]
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Lines:
     """Show how often tasks were enqueued, completed and so on in each step, per second, and the marks of `adeq mark`.
 
     Workers take a snapshot of the counters each minute, and adeq metrics does so for queues without workers. Minutes
     are kept for a day, hours for 30 days: with a step of an hour or more, hours are shown.
     """
     begin = time.time() - since
-    with connected(url) as adeq:
-        points = existing_queue(adeq, name).history(begin, step)
-        marks = read_marks(adeq, begin)
-    rows: list[tuple[float, HistoryPoint | Mark]] = [(one.at, one) for one in points]
-    rows = sorted([*rows, *((one.at, one) for one in marks)], key=lambda row: row[0])
-    if output != Format.table:
-        print_lines((_as_json(one) for _, one in rows), output)
-        return
+    found: list[HistoryPoint | Mark] = [*queue.history(begin, step), *read_marks(adeq, begin)]
     heads = ["time", *(f"{rate}/s" for rate in RATES), "ready", "running", "mean wait", "mark"]
-    print_rows(heads, [_row(one) for _, one in rows], right=heads[1:-1], spare=["running", "mean wait", "retried/s"])
+    return Lines(
+        sorted(found, key=lambda one: one.at),
+        heads,
+        _row,
+        _as_json,
+        right=heads[1:-1],
+        spare=["running", "mean wait", "retried/s"],
+    )
 
 
 def read_marks(adeq: Adeq, since: float) -> list[Mark]:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq import Lease
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli import tickets
 from pyadeq.ext.cli.arguments import MOST_CONTENT, STDIN, content_of_file, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, connected, iso, print_json
+from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, connected, iso
 from pyadeq.ext.cli.ending import ended_in_order
 from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
+from pyadeq.ext.cli.running import Document, Read, with_client
 from pyadeq.ext.cli.tickets import TicketFile
 from pyadeq.ids import default_worker_name
 from pyadeq.models.queue import shown_payload
 
+if TYPE_CHECKING:
+    from pyadeq import Adeq, Lease
+
 FIELDS = ("queue", "id", "token")
+Held = Annotated[Any, tickets.OPTION, Read(lambda path: tickets.read(path, *FIELDS), Path)]
 ABOUT = ("kind", "user", "parent", "timeout")
 MOST_RESULT = 1024 * 1024  # bytes that queue.ack.v1 accepts; a codec may make more of them fit
 LOOK = 1.0  # seconds for which a signal that ends `claim` may be put off
@@ -87,15 +91,15 @@ def _ticket(queue: str, lease: Lease) -> dict[str, Any]:
     return made | shown_payload(lease)
 
 
+@with_client
 def ack(
+    adeq: Adeq,
     ticket: TicketFile = STDIN,
     result: Annotated[str | None, typer.Option(metavar="JSON", help="The result, as JSON.")] = None,
     result_file: Annotated[
         Path | None, typer.Option(metavar="PATH", help="A file with the result, kept as it is; - for standard input.")
     ] = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Complete a task that `claim` has leased. Exits with 1 if its lease is over: another worker may have it."""
     if result is not None and result_file is not None:
         raise ConfigError("--result, --result-file: give one of them")
@@ -106,69 +110,62 @@ def ack(
         data = _json(result)
     else:
         data = content_of_file("--result-file", result_file, MOST_CONTENT if PLACE.codec else MOST_RESULT)
-    with connected(url) as adeq:
-        status: str = existing_queue(adeq, held["queue"]).ack(_held(held), data)
-    _answer(held, "completed" if status == "already" else status, None, output)
+    status: str = existing_queue(adeq, held["queue"]).ack(_held(held), data)
+    return _answer(held, "completed" if status == "already" else status)
 
 
+@with_client
 def fail(
-    ticket: TicketFile = STDIN,
+    adeq: Adeq,
+    ticket: Held = STDIN,
     error: Annotated[str, typer.Option(metavar="TEXT", help="What went wrong.")] = "",
     reason: Annotated[str, typer.Option(metavar="NAME", help="The same in one word.")] = "error",
     no_retry: Annotated[
         bool, typer.Option("--no-retry", help="The task is dead, whatever attempts it has left.")
     ] = False,
     delay: Annotated[float | None, time_option("How long until the retry. [default: the backoff]")] = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """End a failed attempt of a task that `claim` has leased. It is retried after a delay, or is dead."""
-    held = tickets.read(ticket, *FIELDS)
-    with connected(url) as adeq:
-        found = existing_queue(adeq, held["queue"])
-        failed = found.fail(_held(held), error, reason=reason, retryable=not no_retry, delay=delay)
-    _answer(held, failed.status, failed.due, output)
+    found = existing_queue(adeq, ticket["queue"])
+    failed = found.fail(_held(ticket), error, reason=reason, retryable=not no_retry, delay=delay)
+    return _answer(ticket, failed.status, failed.due)
 
 
-def release(ticket: TicketFile = STDIN, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def release(adeq: Adeq, ticket: Held = STDIN) -> Document:
     """Return a task that `claim` has leased to its old place. No attempt is spent."""
-    held = tickets.read(ticket, *FIELDS)
-    with connected(url) as adeq:
-        status = existing_queue(adeq, held["queue"]).release(_held(held))
-    _answer(held, status, None, output)
+    return _answer(ticket, existing_queue(adeq, ticket["queue"]).release(_held(ticket)))
 
 
+@with_client
 def heartbeat(
-    ticket: TicketFile = STDIN,
+    adeq: Adeq,
+    ticket: Held = STDIN,
     extend: Annotated[float, time_option("How long the lease lasts from now; 0: the queue's setting.")] = "0",  # type: ignore[assignment]
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Renew the lease of a task that `claim` has leased. Exits with 1 if the task must stop.
 
     It must stop if its lease is over, if it was cancelled, or if it has run longer than its timeout.
     """
-    held = tickets.read(ticket, *FIELDS)
-    with connected(url) as adeq:
-        renewal = existing_queue(adeq, held["queue"]).heartbeat(_held(held), extend)
+    renewal = existing_queue(adeq, ticket["queue"]).heartbeat(_held(ticket), extend)
     if renewal.status != "renewed":
         why = {"cancelling": "it was cancelled", "timed_out": "it has run longer than its timeout"}
-        raise AdeqError(f"task {held['id']!r} must stop: {why.get(renewal.status, renewal.status)}")
-    _answer(held, "renewed", renewal.deadline, output)
+        raise AdeqError(f"task {ticket['id']!r} must stop: {why.get(renewal.status, renewal.status)}")
+    return _answer(ticket, "renewed", renewal.deadline)
 
 
 def _held(ticket: dict[str, Any]) -> tuple[str, str]:
     return ticket["id"], ticket["token"]
 
 
-def _answer(ticket: dict[str, Any], status: str, at: float | None, output: Format) -> None:
+def _answer(ticket: dict[str, Any], status: str, at: float | None = None) -> Document:
     """at: when it is retried, or until when its lease lasts."""
     name = "until" if status == "renewed" else "due"
     when = {} if at is None else {name: iso(at)}
-    if output != Format.table:
-        print_json({"queue": ticket["queue"], "id": ticket["id"], "status": status, **when}, output)
-    else:
-        print(f"{ticket['id']} {status}", *(f"{name} {time}" for name, time in when.items()))
+    return Document(
+        {"queue": ticket["queue"], "id": ticket["id"], "status": status, **when},
+        " ".join([ticket["id"], status, *(f"{name} {time}" for name, time in when.items())]),
+    )
 
 
 def _json(text: str | None) -> Any:

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from pyadeq import Outcome, PartitionedQueue, Queue
+from pyadeq import Outcome
 from pyadeq.errors import AdeqError, WaitTimeout
 from pyadeq.ext.cli.arguments import TaskId, time_option
 from pyadeq.ext.cli.change_who import actor_of
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, as_json, connected, print_json, safe
-from pyadeq.ext.cli.queue_arguments import QueueName
-from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.common import as_json, safe
+from pyadeq.ext.cli.queue_arguments import ThisQueue
+from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.ext.cli.reveal import Actor, Reveal
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.models.base import flaw
 from pyadeq.tiers import may_show
 
@@ -26,43 +27,41 @@ TOLD = {
 }
 
 
+@with_client
 def result(
-    queue: QueueName,
+    queue: ThisQueue,
     id: TaskId,
     wait: Annotated[float | None, time_option("How long to wait for its end.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Print the bytes of the result as they are.")] = False,
     reveal: Reveal = False,
     actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Print the result of a task; with --wait, wait for its end first.
 
     Exits with 1 if it has not ended in time, or if it ended without a result.
     """
-    with connected(url) as adeq:
-        there = existing_queue(adeq, queue)
-        outcome = _ended(there, id, wait or 0.0)
-        if outcome.status in ("completed", "dead"):
-            _check_tier(there, id, reveal, actor)
-    if output != Format.table:
-        print_json({"queue": queue, "id": id, **outcome.model_dump(mode="json")}, output)
-    elif "result" in outcome.unreadable:
-        pass
-    elif outcome.status == "completed" and raw:
-        sys.stdout.buffer.write(outcome.data or b"")
-    elif outcome.status == "completed":
-        found = (outcome.data or b"").decode(errors="replace") if flaw(outcome.data) else outcome.result
-        print(safe(found) if isinstance(found, str) else as_json(found))
+    outcome = _ended(queue, id, wait or 0.0)
+    if outcome.status in ("completed", "dead"):
+        _check_tier(queue, id, reveal, actor)
     for what, why in outcome.unreadable.items():
         print(f"{what}: {why}; name the right codec with --codec", file=sys.stderr)
-    if "result" in outcome.unreadable:
-        raise typer.Exit(FAILED)
-    if outcome.status != "completed":
-        raise AdeqError(_said(queue, id, outcome))
+    unreadable, completed = "result" in outcome.unreadable, outcome.status == "completed"
+    return Document(
+        {"queue": queue.name, "id": id, **outcome.model_dump(mode="json")},
+        lambda: _print(outcome, raw) if completed and not unreadable else None,
+        failed=unreadable or (False if completed else AdeqError(_said(queue.name, id, outcome))),
+    )
 
 
-def _check_tier(queue: Queue | PartitionedQueue, id: str, reveal: bool, actor: str | None) -> None:
+def _print(outcome: Outcome, raw: bool) -> None:
+    if raw:
+        sys.stdout.buffer.write(outcome.data or b"")
+        return
+    found = (outcome.data or b"").decode(errors="replace") if flaw(outcome.data) else outcome.result
+    print(safe(found) if isinstance(found, str) else as_json(found))
+
+
+def _check_tier(queue: AnyQueue, id: str, reveal: bool, actor: str | None) -> None:
     """Raise AdeqError if the data tier hides results, unless they are to be revealed: then write the event about it.
 
     A reply outlives its task, and does not know its tier. So it is not shown.
@@ -79,7 +78,7 @@ def _check_tier(queue: Queue | PartitionedQueue, id: str, reveal: bool, actor: s
         )
 
 
-def _ended(queue: Queue | PartitionedQueue, id: str, wait: float) -> Outcome:
+def _ended(queue: AnyQueue, id: str, wait: float) -> Outcome:
     try:
         return queue.ended(id, wait)
     except WaitTimeout:

@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from pyadeq import TaskRun
 from pyadeq.ext.cli.arguments import TaskId
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, safe, stdout
+from pyadeq.ext.cli.common import iso, safe, stdout
 from pyadeq.ext.cli.listing import not_found, print_task, time_of, whole
-from pyadeq.ext.cli.queue_arguments import QueueName
-from pyadeq.ext.cli.resolve import existing_queue
+from pyadeq.ext.cli.queue_arguments import ThisQueue
 from pyadeq.ext.cli.reveal import Actor, Reveal, as_asked
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.tiers import may_show
 
+if TYPE_CHECKING:
+    from pyadeq import TaskRun, TaskView
 
-def show(
-    queue: QueueName,
-    id: TaskId,
-    reveal: Reveal = False,
-    actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+
+@with_client
+def show(queue: ThisQueue, id: TaskId, reveal: Reveal = False, actor: Actor = None) -> Document:
     """Show everything about a task that its data tier allows: payload, result, error, runs, and its log."""
-    with connected(url) as adeq:
-        there = existing_queue(adeq, queue)
-        task = there.get(id)
-        if task is None:
-            raise not_found(queue, id)
-        task = as_asked(there, task, reveal, actor)
-        runs = there.runs(id)
-        if not (reveal or may_show(task.tier, "error")):
-            runs = [run.model_copy(update={"error": None}) for run in runs]
-        log = there.log(id) if reveal or may_show(task.tier, "content") else []
-    if output != Format.table:
-        lines = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in log]
-        print_json({**whole(task), "runs": [_as_json(run) for run in runs], "log": lines}, output)
-        return
+    task = queue.get(id)
+    if task is None:
+        raise not_found(queue.name, id)
+    task = as_asked(queue, task, reveal, actor)
+    runs = queue.runs(id)
+    if not (reveal or may_show(task.tier, "error")):
+        runs = [run.model_copy(update={"error": None}) for run in runs]
+    log = queue.log(id) if reveal or may_show(task.tier, "content") else []
+    lines = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in log]
+    return Document(
+        {**whole(task), "runs": [_as_json(run) for run in runs], "log": lines}, lambda: _print(task, runs, lines)
+    )
+
+
+def _print(task: TaskView, runs: Sequence[TaskRun], log: Sequence[dict[str, Any]]) -> None:
     console = stdout()
     print_task(console, task)
     if runs:
@@ -49,7 +46,7 @@ def show(
     if log:
         console.print(Text("\nlog", style="bold"))
     for line in log:
-        console.print(Text(f"{iso(line.at)} {safe(line.text)}"), soft_wrap=True)
+        console.print(Text(f"{line['at_iso']} {safe(line['text'])}"), soft_wrap=True)
 
 
 def _draw(runs: Sequence[TaskRun]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -12,10 +11,11 @@ from rich.text import Text
 
 from pyadeq import Adeq, Page, Queue, TaskView
 from pyadeq.ext.cli.arguments import TaskId
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, stdout
+from pyadeq.ext.cli.common import Format, Output, stdout
 from pyadeq.ext.cli.listing import not_found, summary
 from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import holder
+from pyadeq.ext.cli.running import Answer, Document, Lines, with_client
 from pyadeq.ext.cli.task_watch import STYLES
 
 TOGETHER = 100  # tasks whose children are asked for in one round trip
@@ -33,7 +33,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Line:
+class Branch:
     """A line of the tree. node: None: the children that are not shown. before: what is drawn before it."""
 
     node: Node | None
@@ -41,33 +41,30 @@ class Line:
     before: str
 
 
+@with_client
 def tree(
+    adeq: Adeq,
     queue: QueueName,
     id: TaskId,
     limit: Annotated[int, typer.Option(min=1, max=10**9, help="Show at most this many tasks.")] = 100,
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
-) -> None:
+) -> Answer:
     """Show a task with its children, and theirs: state, kind, and why each ended.
 
     If there are more tasks than the limit, those nearest to the task come first. A dotted line marks those left
     out.
     """
-    with connected(url) as adeq:
-        known = holder(adeq, queue, id)
-        root = Node(id, known.get(id))
-        more = grow(adeq, known, root, limit)
+    known = holder(adeq, queue, id)
+    root = Node(id, known.get(id))
+    more = grow(adeq, known, root, limit)
     if root.task is None and not root.children:
         raise not_found(queue, id)
     lines = list(drawn(root))
-    if output == Format.json:
-        print_json({"queue": queue, "id": id, "more": more, "tasks": _rows(lines)})
-    elif output == Format.jsonl:
-        print_lines(_rows(lines), output)
-    else:
-        _print(lines)
-        if more:
-            print(f"\nThere are more than {limit:,}: --limit N", file=sys.stderr)
+    if output == Format.jsonl:
+        return Lines(_rows(lines), ())
+    note = f"There are more than {limit:,}: --limit N" if more else ""
+    value = {"queue": queue, "id": id, "more": more, "tasks": _rows(lines)}
+    return Document(value, lambda: _print(lines), note)
 
 
 def grow(adeq: Adeq, queue: Queue, root: Node, limit: int) -> bool:
@@ -91,9 +88,9 @@ def grow(adeq: Adeq, queue: Queue, root: Node, limit: int) -> bool:
     return more
 
 
-def drawn(root: Node) -> Iterator[Line]:
+def drawn(root: Node) -> Iterator[Branch]:
     """The tree line by line, each task before its children."""
-    left = [(Line(root, 0, ""), "")]
+    left = [(Branch(root, 0, ""), "")]
     while left:
         line, below = left.pop()
         yield line
@@ -102,7 +99,7 @@ def drawn(root: Node) -> Iterator[Line]:
         nodes: list[Node | None] = [*line.node.children, *[None] * line.node.more]
         for node in reversed(nodes):
             corner, bar = ("└─ ", "   ") if node is nodes[-1] else ("├─ ", "│  ")
-            left.append((Line(node, line.depth + 1, below + corner), below + bar))
+            left.append((Branch(node, line.depth + 1, below + corner), below + bar))
 
 
 def _first_pages(adeq: Adeq, queue: Queue, nodes: Sequence[Node], left: int) -> list[Page]:
@@ -120,7 +117,7 @@ def _children(queue: Queue, node: Node, page: Page) -> Iterator[TaskView]:
         yield from page.tasks
 
 
-def _print(lines: Sequence[Line]) -> None:
+def _print(lines: Sequence[Branch]) -> None:
     console = stdout()
     for line in lines:
         text = _text(line)
@@ -130,7 +127,7 @@ def _print(lines: Sequence[Line]) -> None:
             print(text.plain)
 
 
-def _text(line: Line) -> Text:
+def _text(line: Branch) -> Text:
     if line.node is None:
         return Text(f"{line.before}…")
     task = line.node.task
@@ -144,7 +141,7 @@ def _text(line: Line) -> Text:
     return text
 
 
-def _rows(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def _rows(lines: Sequence[Branch]) -> list[dict[str, Any]]:
     nodes = [(line.depth, line.node) for line in lines if line.node is not None]
     return [
         {"depth": depth, **(summary(node.task) if node.task else {"id": node.id, "state": None}), "more": node.more}

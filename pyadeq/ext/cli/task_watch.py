@@ -8,26 +8,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from pyadeq import TaskView
+from pyadeq import Adeq, TaskView
 from pyadeq.errors import WaitTimeout
 from pyadeq.ext.cli.arguments import TaskId, time_option
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    as_json,
-    connected,
-    iso,
-    print_json,
-    safe,
-    stdout,
-)
+from pyadeq.ext.cli.common import FAILED, Format, Output, as_json, iso, print_json, safe, stdout
 from pyadeq.ext.cli.listing import more, not_found, print_task, whole
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import holder
+from pyadeq.ext.cli.running import with_client
 from pyadeq.models.queue import State
 from pyadeq.tiers import may_show, shown
 
@@ -36,12 +25,13 @@ STYLES = {"completed": "green", "dead": "bold red", "cancelled": "yellow", "stal
 SHORTEST = 0.05  # seconds between two reads
 
 
+@with_client
 def watch(
+    adeq: Adeq,
     queue: QueueName,
     id: TaskId,
     interval: Annotated[float, time_option("Time between two reads.")] = "500ms",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("Give up after this time.", "--for")] = None,
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Follow a task until it ends, with its log, and show how it ended. Ctrl-C ends the watch, not the task.
@@ -51,7 +41,7 @@ def watch(
     """
     task: TaskView | None = None
     state: State | None = None
-    with connected(url) as adeq, Live() as live, suppress(WaitTimeout):
+    with Live() as live, suppress(WaitTimeout):
         there = holder(adeq, queue, id)
         for update in there.updates(id, timeout=seconds, interval=max(interval, SHORTEST)):
             state = update.state

@@ -18,9 +18,8 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import STDIN, content_of_file
 from pyadeq.ext.cli.common import Format, as_json, print_json
 
-TicketFile = Annotated[
-    Path, typer.Option("--ticket", metavar="PATH", help="The file with what was printed; - for standard input.")
-]
+OPTION = typer.Option("--ticket", metavar="PATH", help="The file with what was printed; - for standard input.")
+TicketFile = Annotated[Path, OPTION]
 
 
 def give(ticket: dict[str, Any], path: Path | None, output: Format) -> None:
