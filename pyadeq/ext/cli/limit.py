@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyadeq import LimitUse
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-)
+from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
 from pyadeq.ext.cli.lock_listing import ahead
-from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
-from pyadeq.ext.cli.resolve import existing_queue, parts, queue_or_new
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue, QueueOption
+from pyadeq.ext.cli.resolve import parts, queue_or_new
+from pyadeq.ext.cli.running import Document, Lines, Read, Table, each, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 app = noun(NOUNS["limit"])
 COLUMNS = ("key", "concurrency", "rate", "policy")
@@ -36,9 +29,15 @@ FULL = "when one ends"
 OF_USE = ("key", "running", "waiting", "next", "concurrency", "rate", "policy")
 AT_ONCE = 200  # keys in one call
 
+
+def distinct(keys: Sequence[str]) -> list[str]:
+    """The keys in order, each once. ConfigError for what can be none."""
+    return [check_name("key", key, "limit") for key in dict.fromkeys(keys)]
+
+
 KEY = "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limit of its own."
 Key = Annotated[str, typer.Argument(metavar="KEY", help=KEY, autocompletion=limit_keys)]
-Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=KEY, autocompletion=limit_keys)]
+Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=KEY, autocompletion=limit_keys), Read(distinct)]
 
 
 class Policy(StrEnum):
@@ -51,39 +50,35 @@ class Policy(StrEnum):
 
 
 @app.command()
-def ls(queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def ls(queue: InQueue = DEFAULT_QUEUE) -> Lines:
     """List the limits of a queue."""
-    with connected(url) as adeq:
-        found = existing_queue(adeq, queue).limits.list()
-    if output != Format.table:
-        print_lines((limit.model_dump() for limit in found), output)
-        return
-    rows = ((limit.key, at_a_time(limit), rate_words(limit), policy_of(limit)) for limit in found)
-    print_rows(COLUMNS, rows, right=["concurrency"])
-    if not found:
-        typer.echo(f"\nqueue {queue!r} has no limits; adeq limit set creates one", err=True)
+    return Lines(
+        queue.limits.list(),
+        COLUMNS,
+        lambda limit: (limit.key, at_a_time(limit), rate_words(limit), policy_of(limit)),
+        right=["concurrency"],
+        none=f"queue {queue.name!r} has no limits; adeq limit set creates one",
+    )
 
 
 @app.command()
-def show(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def show(adeq: Adeq, keys: Keys, queue: InQueue = DEFAULT_QUEUE) -> Document:
     """Show the state of keys: how many of their tasks run and wait, when the next may start, and which limit applies.
 
     Tasks that were already running when the limit was set are not counted. Cancelled tasks may still count as waiting.
     """
-    meant = _distinct(keys)
     uses: list[tuple[LimitUse, ...]] = []  # of each key those of all partitions
-    with connected(url) as adeq:
-        there = existing_queue(adeq, queue)
-        for start in range(0, len(meant), AT_ONCE):
-            some = meant[start:][:AT_ONCE]
-            by_part = [adeq.send(part.calls.limits(some))[2] for part in parts(there)]
-            uses += zip(*by_part, strict=True)
-        now = there.stats().now
-    if output != Format.table:
-        print_json({"queue": queue, "keys": [_as_dict(LimitUse.in_all(of_part)) for of_part in uses]}, output)
-    else:
-        rows = (_row(of_part, now) for of_part in uses)
-        print_rows(OF_USE, rows, right=["running", "waiting", "concurrency"], spare=["policy"])
+    for start in range(0, len(keys), AT_ONCE):
+        some = keys[start:][:AT_ONCE]
+        by_part = [adeq.send(part.calls.limits(some))[2] for part in parts(queue)]
+        uses += zip(*by_part, strict=True)
+    now = queue.stats().now
+    return Document(
+        {"queue": queue.name, "keys": [_as_dict(LimitUse.in_all(of_part)) for of_part in uses]},
+        Table(OF_USE, (_row(of_part, now) for of_part in uses), ["running", "waiting", "concurrency"], ["policy"]),
+    )
 
 
 def _as_dict(use: LimitUse) -> dict[str, object]:
@@ -116,7 +111,9 @@ def _next(use: LimitUse, now: float) -> str:
 
 
 @app.command("set")
+@with_client
 def set_(
+    adeq: Adeq,
     key: Key,
     concurrency: Annotated[
         int | None, typer.Option(min=1, max=MOST, metavar="N", help="How many tasks may run at a time.")
@@ -142,9 +139,7 @@ def set_(
         typer.Option(metavar="DIGEST", help="Change nothing if the key has another limit by now; none: if it has one."),
     ] = None,
     queue: QueueOption = DEFAULT_QUEUE,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Limit the tasks of a key, and create the queue if it does not exist. The limit applies within 5 seconds.
 
     The command sets the whole limit: what it does not name is not limited. The answer is `set`, or `unchanged` if
@@ -159,14 +154,13 @@ def set_(
     given: dict[str, Any] = {"concurrency": concurrency, "burst": burst, "policy": policy.name, "expect": expect}
     if starts is not None:
         given |= {"starts": starts.starts, "period": starts.period}
-    with connected(url) as adeq:
-        limits = queue_or_new(adeq, queue).limits
-        status = limits.set(key, **given)
-        limit = limits.inspect(key).limit
-    if output != Format.table:
-        print_json({"queue": queue, "status": status, **(limit.model_dump() if limit else {}), "key": key}, output)
-    else:
-        print(f"{status} {key}" + (f": {rule_words(limit)}" if limit else ""))
+    limits = queue_or_new(adeq, queue).limits
+    status = limits.set(key, **given)
+    limit = limits.inspect(key).limit
+    return Document(
+        {"queue": queue, "status": status, **(limit.model_dump() if limit else {}), "key": key},
+        f"{status} {key}" + (f": {rule_words(limit)}" if limit else ""),
+    )
 
 
 def _check(concurrency: int | None, starts: Rate | None, burst: int | None, policy: Policy) -> None:
@@ -181,24 +175,12 @@ def _check(concurrency: int | None, starts: Rate | None, burst: int | None, poli
 
 
 @app.command()
-def rm(keys: Keys, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def rm(keys: Keys, queue: InQueue = DEFAULT_QUEUE) -> Document:
     """Remove limits. Tasks that waited for them start within 5 seconds. Exits with 1 if a key has no own limit."""
-    meant = _distinct(keys)
-    with connected(url) as adeq:
-        limits = existing_queue(adeq, queue).limits
-        statuses = [limits.remove(key) for key in meant]
+    statuses = [queue.limits.remove(key) for key in keys]
     rows = [
         {"key": key, "status": "removed" if status == "removed" else "not_found"}
-        for key, status in zip(meant, statuses, strict=True)
+        for key, status in zip(keys, statuses, strict=True)
     ]
-    if output != Format.table:
-        print_json({"queue": queue, "limits": rows}, output)
-    else:
-        print_rows(["key", "status"], [list(row.values()) for row in rows])
-    if any(row["status"] != "removed" for row in rows):
-        raise typer.Exit(FAILED)
-
-
-def _distinct(keys: Sequence[str]) -> list[str]:
-    """The keys in order, each once. ConfigError for what can be none."""
-    return [check_name("key", key, "limit") for key in dict.fromkeys(keys)]
+    return each({"queue": queue.name, "limits": rows}, "removed")

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain, islice
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
-from pyadeq import Schedule
 from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.ext.cli import schedule_fire, schedule_put, schedule_steer
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-    safe,
-    stdout,
-)
+from pyadeq.ext.cli.arguments import Most
+from pyadeq.ext.cli.common import iso, safe, stdout
 from pyadeq.ext.cli.listing import shown_text
 from pyadeq.ext.cli.lock_listing import ahead, span
-from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
-from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue
+from pyadeq.ext.cli.resolve import AnyQueue
+from pyadeq.ext.cli.running import Document, Lines, with_client
 from pyadeq.ext.cli.schedule_listing import (
     PAGE,
     Name,
@@ -39,9 +28,12 @@ from pyadeq.ext.cli.schedule_listing import (
     timing_fields,
     words,
 )
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.tables import print_fields
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.tiers import shown_schedule
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq, Schedule
 
 app = noun(NOUNS["schedule"])
 COLUMNS = ("name", "timing", "next", "in", "state", "overlap", "fired", "skipped", "missed", "last")
@@ -51,31 +43,23 @@ UPCOMING = 5  # times that `show` tells
 
 
 @app.command()
-def ls(
-    queue: QueueOption = DEFAULT_QUEUE,
-    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
-    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def ls(adeq: Adeq, queue: InQueue = DEFAULT_QUEUE, most: Most = None) -> Lines:
     """List the schedules of a queue by next time, without their payloads.
 
     Tables have times in the time zone of this machine, JSON in UTC. An `ended` schedule has no time left.
     """
-    with connected(url) as adeq:
-        there = existing_queue(adeq, queue)
-        tier, rest = there.settings().tier, read_all(adeq, there, PAGE if all else min(limit + 1, PAGE))
-        shown = rest if all else islice(rest, limit)
-        if output != Format.table:
-            print_lines((as_dict(shown_schedule(one, tier), headers=False) for one, _ in shown), output)
-            return
-        rows = (_row(schedule, now) for schedule, now in shown)
-        first = list(islice(rows, 1))
-        print_rows(COLUMNS, chain(first, rows), right=RIGHT, spare=SPARE)
-        if not first:
-            typer.echo(f"\nqueue {queue!r} has no schedules; adeq schedule set creates one", err=True)
-        if not all and next(rest, None) is not None:
-            print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
+    tier = queue.settings().tier
+    return Lines(
+        read_all(adeq, queue, PAGE if most is None else min(most + 1, PAGE)),
+        COLUMNS,
+        lambda read: _row(*read),
+        lambda read: as_dict(shown_schedule(read[0], tier), headers=False),
+        right=RIGHT,
+        spare=SPARE,
+        limit=most,
+        none=f"queue {queue.name!r} has no schedules; adeq schedule set creates one",
+    )
 
 
 def _row(schedule: Schedule, now: float) -> tuple[str, ...]:
@@ -94,21 +78,23 @@ def _row(schedule: Schedule, now: float) -> tuple[str, ...]:
 
 
 @app.command()
-def show(name: Name, queue: QueueOption = DEFAULT_QUEUE, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def show(adeq: Adeq, name: Name, queue: InQueue = DEFAULT_QUEUE) -> Document:
     """Show everything about a schedule: its settings, the task that it enqueues, and its next five times."""
-    with connected(url) as adeq:
-        there = existing_queue(adeq, queue)
-        schedule, now = read_one(adeq, there, name)
-        times = _upcoming(there, schedule)
-        schedule = shown_schedule(schedule, there.settings().tier)
-    payload = shown_text(schedule, "payload")
-    if output != Format.table:
-        upcoming = [{"at": at, "at_iso": iso(at)} for at in times]
-        stored = schedule.model_dump(mode="json", include={"payload", "payload_base64"})
-        data = {name: value for name, value in stored.items() if value is not None or name == "payload"}
-        print_json({"queue": queue, **as_dict(schedule), **data, "upcoming": upcoming}, output)
-        return
-    console = stdout()
+    schedule, now = read_one(adeq, queue, name)
+    times = _upcoming(queue, schedule)
+    schedule = shown_schedule(schedule, queue.settings().tier)
+    upcoming = [{"at": at, "at_iso": iso(at)} for at in times]
+    stored = schedule.model_dump(mode="json", include={"payload", "payload_base64"})
+    data = {name: value for name, value in stored.items() if value is not None or name == "payload"}
+    return Document(
+        {"queue": queue.name, **as_dict(schedule), **data, "upcoming": upcoming},
+        lambda: _print(schedule, now, times),
+    )
+
+
+def _print(schedule: Schedule, now: float, times: Sequence[float]) -> None:
+    console, payload = stdout(), shown_text(schedule, "payload")
     print_fields([(field, safe(text)) for field, text in _fields(schedule, now)])
     if len(times) > 1:
         console.print(Text("\nnext", style="bold"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import merge
 from math import inf
@@ -12,11 +12,11 @@ import typer
 
 from pyadeq import Adeq, At, Cron, Every, Firing, Queue, Schedule
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.common import FAILED, Format, iso, print_json, safe
+from pyadeq.ext.cli.common import iso, safe
 from pyadeq.ext.cli.complete import schedule_names
 from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import AnyQueue, parts
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.running import Read
 from pyadeq.ext.schedule_words import cron_words, period_words
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment
@@ -25,8 +25,18 @@ PAGE = 100
 TIMES = ("next", "last", "created", "changed")
 LEFT_OUT = {"timing", "payload", "payload_base64"}
 
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names in order, each once. ConfigError for what can be none."""
+    return [check_name("schedule", name) for name in dict.fromkeys(names)]
+
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule.", autocompletion=schedule_names)]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The schedules.", autocompletion=schedule_names)]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="The schedules.", autocompletion=schedule_names),
+    Read(distinct),
+]
 
 
 def read_all(adeq: Adeq, queue: AnyQueue, page: int = PAGE) -> Iterator[tuple[Schedule, float]]:
@@ -57,11 +67,6 @@ def not_found(queue: str, name: str) -> AdeqError:
     return AdeqError(
         f"schedule: queue {queue!r} has no schedule with the name {name!r}; see adeq schedule ls --queue {queue}"
     )
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """The names in order, each once. ConfigError for what can be none."""
-    return [check_name("schedule", name) for name in dict.fromkeys(names)]
 
 
 def as_dict(schedule: Schedule, *, headers: bool = True) -> dict[str, Any]:
@@ -124,13 +129,3 @@ def local(seconds: float | None) -> str:
 def local_and_ahead(seconds: float, now: float) -> str:
     """`2030-01-31T03:00:00+01:00 (in 2h10m)`."""
     return f"{local(seconds)} ({ahead(now, seconds)})"
-
-
-def answer_each(queue: str, rows: Sequence[Mapping[str, str | None]], good: Sequence[str], output: Format) -> None:
-    """Print what became of each schedule; exit with 1 unless all statuses are good ones."""
-    if output != Format.table:
-        print_json({"queue": queue, "schedules": rows}, output)
-    else:
-        print_rows(list(rows[0]), [[cell or "" for cell in row.values()] for row in rows])
-    if any(row["status"] not in good for row in rows):
-        raise typer.Exit(FAILED)

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq import WorkerInfo
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-    safe,
-)
-from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
-from pyadeq.ext.cli.resolve import existing_queue
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.common import iso, safe
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue
+from pyadeq.ext.cli.running import Document, Lines, with_client
+
+if TYPE_CHECKING:
+    from pyadeq import WorkerInfo
 
 Group = Annotated[str | None, typer.Option(metavar="NAME", help="Only workers of this group.")]
 COLUMNS = ("worker", "group", "mode", "heard", "capacity", "busy", "free", "seen", "host", "pid", "capabilities")
@@ -30,43 +21,38 @@ SPARE = ("capabilities", "pid", "free", "host", "heard", "seen", "group")
 TIMES = ("seen", "registered")
 
 
+@with_client
 def ls(
     group: Group = None,
     capability: Annotated[str | None, typer.Option(metavar="NAME", help="Only workers with this capability.")] = None,
-    queue: QueueOption = DEFAULT_QUEUE,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    queue: InQueue = DEFAULT_QUEUE,
+) -> Lines:
     """List the live workers of a queue: capacity, running tasks, and requests to the worker.
 
     A worker is alive if it was seen within 30 s (adeq queue configure --presence).
     """
-    with connected(url) as adeq:
-        found = existing_queue(adeq, queue).workers(group=group, capability=capability)
-    if output != Format.table:
-        print_lines(map(as_dict, found), output)
-    else:
-        print_rows(COLUMNS, map(_row, found), right=RIGHT, spare=SPARE)
-        if not found:
-            typer.echo(f"\nqueue {queue!r} has no matching live workers", err=True)
+    return Lines(
+        queue.workers(group=group, capability=capability),
+        COLUMNS,
+        _row,
+        as_dict,
+        right=RIGHT,
+        spare=SPARE,
+        none=f"queue {queue.name!r} has no matching live workers",
+    )
 
 
+@with_client
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The worker.")],
-    queue: QueueOption = DEFAULT_QUEUE,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    queue: InQueue = DEFAULT_QUEUE,
+) -> Document:
     """Show everything about a worker."""
-    with connected(url) as adeq:
-        worker = existing_queue(adeq, queue).worker(name)
+    worker = queue.worker(name)
     if worker is None:
-        raise AdeqError(f"worker: queue {queue!r} has no live worker with the name {name!r}; see adeq worker ls")
-    if output != Format.table:
-        print_json(as_dict(worker), output)
-        return
+        raise AdeqError(f"worker: queue {queue.name!r} has no live worker with the name {name!r}; see adeq worker ls")
     fields = {**worker.model_dump(), **{time: _time(getattr(worker, time)) for time in TIMES}}
-    print_fields([(name, _text(value)) for name, value in fields.items() if _text(value)])
+    return Document(as_dict(worker), {name: text for name, value in fields.items() if (text := _text(value))})
 
 
 def as_dict(worker: WorkerInfo) -> dict[str, Any]:
