@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.running import Options, Read
 from pyadeq.keys import check_name
 
 
@@ -46,7 +47,11 @@ def actor_of(given: str | None) -> str:
     return check_name("--as", given, "label")
 
 
-def who(actor: str | None, principal: str | None, kind: KindName | None) -> dict[str, Any]:
+By = Annotated[str, Actor.__metadata__[0], Read(actor_of, str | None)]
+YOU: Any = None  # the default of By and of Acting
+
+
+def who(actor: Actor = None, principal: Principal = None, kind: Kind = None) -> dict[str, Any]:
     """The arguments of a call that say who acts."""
     name = actor_of(actor)
     another = None if principal in (None, "", name) else check_name("--principal", str(principal), "label")
@@ -59,6 +64,12 @@ def who(actor: str | None, principal: str | None, kind: KindName | None) -> dict
     return {"actor": name, "principal": another, "kind": "agent" if another else "person"}
 
 
+Acting = Annotated[dict[str, Any], Options(who)]
+
+
 def groups_of(given: list[str] | None) -> list[str]:
     """The groups that are named, each once."""
     return [check_name("--group", name, "label") for name in dict.fromkeys(given or ())]
+
+
+GroupsOf = Annotated[list[str], Groups.__metadata__[0], Read(groups_of, list[str] | None)]

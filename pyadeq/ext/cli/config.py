@@ -4,60 +4,53 @@ from __future__ import annotations
 
 import base64
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Timer
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq import Adeq, Config, ConfigConflict, ConfigValue
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigConflict
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_put import content_of
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    as_json,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-    safe,
-)
-from pyadeq.ext.cli.complete import names_of
+from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe
 from pyadeq.ext.cli.generated import Commands
-from pyadeq.ext.cli.resolve import existing, refuse_own
-from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
+from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, named, not_own, noun_with
+from pyadeq.ext.cli.running import Document, Found, Lines, Read, each, with_client
 from pyadeq.keys import check_name, hint
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq, Config, ConfigValue
 
 COLUMNS = ("name", "value", "set", "by", "version")
 OF_HISTORY = ("version", "value", "at", "by", "reason")
 
 
-class ConfigGroup(Group):
-    """The commands of configs. Their options may come before the verb, too."""
-
-    with_value = (*WITH_VALUE, "--namespace")
+app = noun_with("config", "--namespace")
 
 
-app = typer.Typer(cls=ConfigGroup, help=NOUNS["config"], no_args_is_help=True)
-app.callback()(lambda: None)
+def checked(name: str) -> str:
+    """A name. BadArgument if it cannot be one."""
+    return check_name("NAME", name, "id")
 
-Namespace = Annotated[
-    str,
-    typer.Option(
-        "--namespace",
-        metavar="NAME",
-        envvar="ADEQ_CONFIG_NAMESPACE",
-        help="The config namespace.",
-        autocompletion=names_of("config"),
-    ),
+
+NAMESPACE, CONFIG = name_option("config"), named("config", "adeq config namespaces")
+Namespace = Annotated["Config", NAMESPACE, CONFIG]
+OwnNamespace = Annotated["Config", NAMESPACE, not_own("config"), CONFIG]
+NewNamespace = Annotated["Config", NAMESPACE, not_own("config"), Found(lambda adeq, name: adeq.config(name))]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name."), Read(checked)]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="The names."),
+    Read(lambda names: [checked(name) for name in dict.fromkeys(names)]),
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name.")]
+Value = Annotated[
+    bytes,
+    typer.Argument(metavar="VALUE", help="The value as it is; @FILE reads it from a file, @- from stdin."),
+    Read(partial(content_of, "VALUE"), str),
+]
 Expect = Annotated[
     int | None,
     typer.Option(min=0, metavar="VERSION", help="Only if the name has this version; 0: only if it has no value."),
@@ -67,161 +60,124 @@ Reason = Annotated[str, typer.Option("-m", "--reason", metavar="TEXT", help="Why
 
 
 @app.command()
+@with_client
 def ls(
     start: Annotated[str, typer.Argument(metavar="[START]", help="Only names that begin so.")] = "",
-    namespace: Namespace = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    namespace: Namespace = DEFAULT,
+) -> Lines:
     """List the names of a namespace and their values."""
-    with connected(url) as adeq:
-        values = _existing(adeq, namespace).all()
-    found = [values[name] for name in sorted(values) if name.startswith(start)]
-    if output != Format.table:
-        print_lines(map(_plain, found), output)
-        return
-    rows = [(one.name, _shown(one.value), iso(one.at), safe(one.actor), one.version) for one in found]
-    print_rows(COLUMNS, rows, right=["version"], spare=["version", "by", "set"])
+    return Lines(
+        (value for name, value in sorted(namespace.all().items()) if name.startswith(start)),
+        COLUMNS,
+        lambda one: (one.name, _shown(one.value), iso(one.at), safe(one.actor), one.version),
+        _plain,
+        right=["version"],
+        spare=["version", "by", "set"],
+    )
 
 
 @app.command()
-def show(name: Name, namespace: Namespace = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def show(name: Name, namespace: Namespace = DEFAULT) -> Document:
     """Show the value of a name, and who set it. Exits with 1 if it has none."""
-    with connected(url) as adeq:
-        found = _known(_existing(adeq, namespace), name)
-    if output != Format.table:
-        print_json({"namespace": namespace, **_plain(found)}, output)
-    else:
-        fields = {**_plain(found), "value": _shown(found.value)}
-        print_fields([(field, safe(str(value))) for field, value in fields.items() if value != ""])
+    found = _known(namespace, name)
+    fields = {**_plain(found), "value": _shown(found.value)}
+    return Document(
+        {"namespace": namespace.name, **_plain(found)},
+        {field: safe(str(value)) for field, value in fields.items() if value != ""},
+    )
 
 
 @app.command()
-def get(name: Name, namespace: Namespace = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def get(name: Name, namespace: Namespace = DEFAULT) -> Document:
     """Print the value of a name, its bytes and nothing else. Exits with 1 if it has none."""
-    with connected(url) as adeq:
-        found = _known(_existing(adeq, namespace), name)
-    if output != Format.table:
-        print_json({"namespace": namespace, **_plain(found)}, output)
-    else:
-        _write(found.value)
+    found = _known(namespace, name)
+    return Document({"namespace": namespace.name, **_plain(found)}, lambda: _write(found.value))
 
 
 @app.command("set")
+@with_client
 def set_(
     name: Name,
-    value: Annotated[
-        str, typer.Argument(metavar="VALUE", help="The value as it is; @FILE reads it from a file, @- from stdin.")
-    ],
+    value: Value,
     expect: Expect = None,
     actor: Actor = None,
     reason: Reason = "",
-    namespace: Namespace = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    namespace: NewNamespace = DEFAULT,
+) -> Document:
     """Set the value of a name. The namespace is created if it does not exist.
 
     Exits with 1, and changes nothing, if the name has another version than --expect.
     """
-    refuse_own("--namespace", namespace)
-    data = content_of("VALUE", value)
-    with connected(url) as adeq:
-        config = adeq.config(namespace)
-        version = _unless_changed(lambda: config.set(_checked(name), data, expect=expect, actor=actor, reason=reason))
-    _print_done(namespace, name, "set", version, output)
+    with _unless_changed():
+        version = namespace.set(name, value, expect=expect, actor=actor, reason=reason)
+    return _done(namespace, name, "set", version)
 
 
 @app.command()
+@with_client
 def rm(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The names.")],
-    expect: Expect = None,
-    actor: Actor = None,
-    reason: Reason = "",
-    namespace: Namespace = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    names: Names, expect: Expect = None, actor: Actor = None, reason: Reason = "", namespace: OwnNamespace = DEFAULT
+) -> Document:
     """Remove names. Exits with 1 if one of them has no value, or another version than --expect."""
-    refuse_own("--namespace", namespace)
-    wanted = [_checked(name) for name in dict.fromkeys(names)]
-    with connected(url) as adeq:
-        config = _existing(adeq, namespace)
-        done = {
-            name: _unless_changed(lambda name=name: config.remove(name, expect=expect, actor=actor, reason=reason))
-            for name in wanted
-        }
+    with _unless_changed():
+        done = {name: namespace.remove(name, expect=expect, actor=actor, reason=reason) for name in names}
     rows = [{"name": name, "status": "removed" if removed else "not_found"} for name, removed in done.items()]
-    if output != Format.table:
-        print_json({"namespace": namespace, "names": rows}, output)
-    else:
-        print_rows(["name", "status"], [[*row.values()] for row in rows])
-    if not all(done.values()):
-        raise typer.Exit(FAILED)
+    return each({"namespace": namespace.name, "names": rows}, "removed")
 
 
 @app.command()
-def history(
-    name: Name, namespace: Namespace = "default", url: Url = DEFAULT_URL, output: Output = Format.table
-) -> None:
+@with_client
+def history(name: Name, namespace: Namespace = DEFAULT) -> Lines:
     """List the versions of a name, newest first: who set it, and why."""
-    with connected(url) as adeq:
-        found = list(_existing(adeq, namespace).history(_checked(name)))
-    if output != Format.table:
-        rows = ({**one._asdict(), "value": _text(one.value), "at": iso(one.at)} for one in found)
-        print_lines(rows, output)
-        return
-    print_rows(
+    return Lines(
+        [*namespace.history(name)],
         OF_HISTORY,
-        [
-            (
-                one.version,
-                "(removed)" if one.value is None else _shown(one.value),
-                iso(one.at),
-                safe(one.actor),
-                safe(one.reason),
-            )
-            for one in found
-        ],
+        lambda one: (
+            one.version,
+            "(removed)" if one.value is None else _shown(one.value),
+            iso(one.at),
+            safe(one.actor),
+            safe(one.reason),
+        ),
+        lambda one: {**one._asdict(), "value": _text(one.value), "at": iso(one.at)},
         right=["version"],
         spare=["at", "by"],
     )
 
 
 @app.command()
+@with_client
 def revert(
     name: Name,
     version: Annotated[int, typer.Argument(min=1, metavar="VERSION", help="The version, as history shows it.")],
     expect: Expect = None,
     actor: Actor = None,
     reason: Annotated[str | None, typer.Option("-m", "--reason", metavar="TEXT", help="Why.")] = None,
-    namespace: Namespace = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    namespace: OwnNamespace = DEFAULT,
+) -> Document:
     """Set a name to what it was in an earlier version."""
-    refuse_own("--namespace", namespace)
-    with connected(url) as adeq:
-        config = _existing(adeq, namespace)
-        new = _unless_changed(lambda: config.revert(_checked(name), version, expect=expect, actor=actor, reason=reason))
-    _print_done(namespace, name, "reverted", new, output)
+    with _unless_changed():
+        new = namespace.revert(name, version, expect=expect, actor=actor, reason=reason)
+    return _done(namespace, name, "reverted", new)
 
 
 @app.command()
+@with_client
 def watch(
     start: Annotated[str, typer.Argument(metavar="[START]", help="Only names that begin so.")] = "",
     seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
-    namespace: Namespace = "default",
-    url: Url = DEFAULT_URL,
+    namespace: Namespace = DEFAULT,
     output: Output = Format.table,
-) -> None:
+) -> Document | None:
     """Follow changes from now on. Ctrl-C ends it.
 
     There is one line for each name that has changed. If a name changes several times at once, only the last value is
     shown. With -o json, the changes are one array, at the end.
     """
     kept: list[dict[str, Any]] = []
-    with connected(url) as adeq, suppress(KeyboardInterrupt), _existing(adeq, namespace).watch() as snapshot:
+    with suppress(KeyboardInterrupt), namespace.watch() as snapshot:
         timer = Timer(seconds, snapshot.close) if seconds is not None else None
         if timer:
             timer.start()
@@ -240,22 +196,17 @@ def watch(
         finally:
             if timer:
                 timer.cancel()
-    if output == Format.json:
-        print_json(kept)
+    return Document(kept) if output == Format.json else None
 
 
 @app.command()
-def namespaces(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def namespaces(adeq: Adeq) -> Lines:
     """List the config namespaces of the server.
 
     A server has no list of them, so all its keys are scanned. This takes about a second for a million keys.
     """
-    with connected(url) as adeq:
-        names = sorted(adeq.config_namespaces())
-    if output != Format.table:
-        print_lines(({"namespace": name} for name in names), output)
-    else:
-        print_rows(["namespace"], [[name] for name in names])
+    return Lines(({"namespace": name} for name in sorted(adeq.config_namespaces())), ["namespace"])
 
 
 app.command("configure", help="Show or change the settings of a namespace.")(
@@ -263,37 +214,26 @@ app.command("configure", help="Show or change the settings of a namespace.")(
 )
 
 
-def _existing(adeq: Adeq, name: str) -> Config:
-    """The namespace. AdeqError, with those that exist, if there is none of that name."""
-    found: Config = existing(adeq, "config", name, "adeq config namespaces")
-    return found
-
-
-def _checked(name: str) -> str:
-    return check_name("NAME", name, "id")
-
-
 def _known(config: Config, name: str) -> ConfigValue:
     """The value of a name. AdeqError with a hint if it has none."""
-    found = config.get(_checked(name))
+    found = config.get(name)
     if found is None:
         raise AdeqError(f"NAME: {name!r} has no value{hint(name, [*config.all()])} See adeq config ls")
     return found
 
 
-def _unless_changed(write: Any) -> Any:
-    """What a write returns. AdeqError if somebody has changed the name."""
+@contextmanager
+def _unless_changed() -> Iterator[None]:
+    """AdeqError if somebody has changed the name."""
     try:
-        return write()
+        yield
     except ConfigConflict as conflict:
         raise AdeqError(f"{conflict}. See adeq config history NAME") from None
 
 
-def _print_done(namespace: str, name: str, status: str, version: int, output: Format) -> None:
-    if output != Format.table:
-        print_json({"namespace": namespace, "name": name, "status": status, "version": version}, output)
-    else:
-        print(f"{status} {name}: version {version}")
+def _done(namespace: Config, name: str, status: str, version: int) -> Document:
+    about = {"namespace": namespace.name, "name": name, "status": status, "version": version}
+    return Document(about, f"{status} {name}: version {version}")
 
 
 def _write(value: bytes) -> None:

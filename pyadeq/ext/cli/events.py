@@ -10,34 +10,17 @@ import typer
 from pyadeq import Adeq, Event, EventGap, EventGroup, Events, PartitionedQueue
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    safe,
-)
+from pyadeq.ext.cli.common import Format, Output, iso, print_json, safe
 from pyadeq.ext.cli.generated import Commands
+from pyadeq.ext.cli.noun_arguments import noun_with
 from pyadeq.ext.cli.resolve import existing, existing_queue
+from pyadeq.ext.cli.running import Document, Table, each, with_client
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
 
 COLUMNS = ("group", "lag", "pending", "lost", "gap", "read", "holds")
 EXAMPLE = "adeq events groups --stream queue:default"
 
-
-class EventsGroup(Group):
-    """The commands of events. Their options may come before the verb, too."""
-
-    with_value = (*WITH_VALUE, "--stream")
-
-
-app = typer.Typer(cls=EventsGroup, help=NOUNS["events"], no_args_is_help=True)
-app.callback()(lambda: None)
+app = noun_with("events", "--stream")
 
 Stream = Annotated[
     str,
@@ -52,29 +35,27 @@ GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 
 
 @app.command()
+@with_client
 def register(
+    adeq: Adeq,
     group: GroupName,
     now: Annotated[bool, typer.Option("--now", help="Begin with the next event, not with the oldest.")] = False,
     create: Annotated[bool, typer.Option("--create", help="Also if nothing is stored there yet.")] = False,
     stream: Stream = "queue:default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Register a group. From now on it holds events that it has not acknowledged.
 
     A group that exists goes on where it is.
     """
-    with connected(url) as adeq:
-        made = _events(adeq, stream).register(group, start="now" if now else "oldest", create=create)
+    made = _events(adeq, stream).register(group, start="now" if now else "oldest", create=create)
     status = "registered" if made else "exists"
-    if output != Format.table:
-        print_json({"stream": stream, "group": group, "status": status}, output)
-    else:
-        print(status)
+    return Document({"stream": stream, "group": group, "status": status}, status)
 
 
 @app.command()
+@with_client
 def read(
+    adeq: Adeq,
     group: GroupName,
     limit: Annotated[int, typer.Option(min=1, max=10**9, metavar="N", help="At most this number of events.")] = 100,
     wait: Annotated[float | None, time_option("Wait for events, if there are none.")] = None,
@@ -83,7 +64,6 @@ def read(
     ] = None,
     peek: Annotated[bool, typer.Option("--peek", help="Do not acknowledge: the events come again.")] = False,
     stream: Stream = "queue:default",
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
 ) -> None:
     """Read the next events of a group, and acknowledge them after they are printed.
@@ -91,98 +71,82 @@ def read(
     Events that were lost to the bound of memory are reported on stderr as a gap. With -o jsonl, there is one event per
     line.
     """
-    with connected(url) as adeq:
-        events = _events(adeq, stream)
-        left, seen, gaps = limit, list[Event](), list[EventGap]()
-        while left:
-            batch = events.read(
-                group,
-                limit=min(left, 1000),
-                hold=60.0 if hold is None else hold,
-                wait=(wait or 0.0) if left == limit else 0.0,
-            )
-            if not batch.events and (batch.gap is None or batch.gap in gaps):
-                break
-            if batch.gap and batch.gap not in gaps:
-                typer.echo(f"gap: {_lost(batch.gap)}", err=True)
-                gaps.append(batch.gap)
-                if not peek:
-                    events.ack(group, gap=batch.gap)
-            seen += batch.events
-            left -= len(batch.events)
-            if output == Format.jsonl:
-                for one in batch.events:
-                    print_json(one.as_json(), output)
-                if not peek:
-                    sys.stdout.flush()  # if the reader of a pipe is gone, this fails, and the events come again
-                    events.ack(group, batch)
-        if output == Format.json:
-            print_json([one.as_json() for one in seen], output)
-        elif output == Format.table:
-            print_rows(["time", "event", "ids", "payload"], map(_event, seen), spare=["payload", "ids"])
-        if not peek:
-            sys.stdout.flush()
-            events.ack(group, seen)
+    events = _events(adeq, stream)
+    left, seen, gaps = limit, list[Event](), list[EventGap]()
+    while left:
+        batch = events.read(
+            group,
+            limit=min(left, 1000),
+            hold=60.0 if hold is None else hold,
+            wait=(wait or 0.0) if left == limit else 0.0,
+        )
+        if not batch.events and (batch.gap is None or batch.gap in gaps):
+            break
+        if batch.gap and batch.gap not in gaps:
+            typer.echo(f"gap: {_lost(batch.gap)}", err=True)
+            gaps.append(batch.gap)
+            if not peek:
+                events.ack(group, gap=batch.gap)
+        seen += batch.events
+        left -= len(batch.events)
+        if output == Format.jsonl:
+            for one in batch.events:
+                print_json(one.as_json(), output)
+            if not peek:
+                sys.stdout.flush()  # if the reader of a pipe is gone, this fails, and the events come again
+                events.ack(group, batch)
+    if output == Format.json:
+        print_json([one.as_json() for one in seen], output)
+    elif output == Format.table:
+        print_rows(["time", "event", "ids", "payload"], map(_event, seen), spare=["payload", "ids"])
+    if not peek:
+        sys.stdout.flush()
+        events.ack(group, seen)
 
 
 @app.command()
-def groups(
-    stream: Stream = "queue:default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def groups(adeq: Adeq, stream: Stream = "queue:default") -> Document:
     """List the groups of a stream: how far they are, and what they have lost."""
-    with connected(url) as adeq:
-        found = _events(adeq, stream).groups()
-    if output != Format.table:
-        about = {"stream": stream, "length": found.length, "first": found.first, "last": found.last}
-        print_json({**about, "groups": [_plain(one) for one in found.groups]}, output)
-    else:
-        rows = [row for one in found.groups for row in (_row(one), *_parts(one))]
-        print_rows(COLUMNS, rows, right=["lag", "pending", "lost"], spare=["gap"])
-        print(f"\n{found.length:,} events")
+    found = _events(adeq, stream).groups()
+    about = {"stream": stream, "length": found.length, "first": found.first, "last": found.last}
+    rows = [row for one in found.groups for row in (_row(one), *_parts(one))]
+    table = Table(COLUMNS, rows, right=["lag", "pending", "lost"], spare=["gap"])
+    return Document({**about, "groups": [_plain(one) for one in found.groups]}, [table, f"{found.length:,} events"])
 
 
 @app.command()
+@with_client
 def trim(
+    adeq: Adeq,
     older_than: Annotated[
         float | None, time_option("Delete events older than this, in place of the setting.", "--older-than")
     ] = None,
     stream: Stream = "queue:default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Delete old events that all groups have acknowledged, in whole blocks of usually 100."""
-    with connected(url) as adeq:
-        before = None
-        if older_than is not None:
-            seconds, micros = adeq.client.time()
-            before = seconds + micros / 1e6 - older_than
-        found = _events(adeq, stream).trim(before)
-    if output != Format.table:
-        print_json({"stream": stream, "removed": found.removed, "held_by": found.held_by}, output)
-    else:
-        held = f"; group {found.held_by} holds the events after them" if found.held_by else ""
-        print(f"{found.removed:,} deleted{held}")
+    before = None
+    if older_than is not None:
+        seconds, micros = adeq.client.time()
+        before = seconds + micros / 1e6 - older_than
+    found = _events(adeq, stream).trim(before)
+    held = f"; group {found.held_by} holds the events after them" if found.held_by else ""
+    return Document(
+        {"stream": stream, "removed": found.removed, "held_by": found.held_by}, f"{found.removed:,} deleted{held}"
+    )
 
 
 @app.command()
+@with_client
 def drop(
+    adeq: Adeq,
     names: Annotated[list[str], typer.Argument(metavar="GROUP...", help="The groups.")],
     stream: Stream = "queue:default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Drop groups: they hold no events any more. Exits with 1 if one of them does not exist."""
-    with connected(url) as adeq:
-        dropped = _events(adeq, stream).drop(*names)
+    dropped = _events(adeq, stream).drop(*names)
     rows = [{"group": name, "status": "dropped" if name in dropped else "unknown"} for name in names]
-    if output != Format.table:
-        print_json({"stream": stream, "groups": rows}, output)
-    else:
-        print_rows(["group", "status"], [[*row.values()] for row in rows])
-    if len(dropped) < len(set(names)):
-        raise typer.Exit(FAILED)
+    return each({"stream": stream, "groups": rows}, "dropped")
 
 
 class Settings(Commands):

@@ -11,9 +11,9 @@ import typer
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError, TransportError, WaitTimeout
-from pyadeq.ext.cli.common import FAILED, PLACE, Format, check_url, print_json, safe, shown_url, unreachable
+from pyadeq.ext.cli.common import PLACE, Format, check_url, safe, shown_url, unreachable
 from pyadeq.ext.cli.logs import LogForm, LogLevel, log_format, log_to_stderr
-from pyadeq.ext.cli.tables import print_fields
+from pyadeq.ext.cli.running import Document
 from pyadeq.models.worker import Outcome
 
 
@@ -46,16 +46,13 @@ def cell(value: Any) -> str:
     return safe(", ".join(value) if isinstance(value, list) else "" if value is None else str(value))
 
 
-def print_endpoint(row: dict[str, Any], output: Format) -> None:
-    """Print an endpoint: a document, or a table of the fields that it has."""
-    if output != Format.table:
-        print_json(row, output)
-    else:
-        print_fields([(name, cell(value)) for name, value in row.items() if value not in (None, [])])
+def endpoint(row: dict[str, Any]) -> Document:
+    """An endpoint, for people the fields that it has."""
+    return Document(row, {name: cell(value) for name, value in row.items() if value not in (None, [])})
 
 
-def try_endpoint(noun: str, id: str, test: Callable[[], Outcome], output: Format) -> None:
-    """Have a test message sent, and print how that ended. Exits with 1 if it failed."""
+def tried(noun: str, id: str, test: Callable[[], Outcome]) -> Document:
+    """Have a test message sent, and say how that ended. The command fails if it failed."""
     try:
         outcome = test()
     except WaitTimeout:
@@ -63,20 +60,13 @@ def try_endpoint(noun: str, id: str, test: Callable[[], Outcome], output: Format
     row = {"endpoint": id, "status": outcome.status, "reason": outcome.reason, "error": outcome.error}
     if outcome.status == "completed":
         row["answer"] = outcome.result["status"]
-    if output != Format.table:
-        print_json(row, output)
-    else:
-        print_fields([(name, safe(str(value))) for name, value in row.items() if value is not None])
-    if outcome.status != "completed":
-        raise typer.Exit(FAILED)
+    shown = {name: safe(str(value)) for name, value in row.items() if value is not None}
+    return Document(row, shown, failed=outcome.status != "completed")
 
 
-def print_done(status: str, id: str, output: Format) -> None:
-    """Say what was done to an endpoint."""
-    if output != Format.table:
-        print_json({"endpoint": id, "status": status}, output)
-    else:
-        print(f"{status} {id}")
+def done(status: str, id: str) -> Document:
+    """What was done to an endpoint."""
+    return Document({"endpoint": id, "status": status}, f"{status} {id}")
 
 
 def run_sender(

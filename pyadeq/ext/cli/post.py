@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq.asyncio import Adeq
+from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_who import Actor, actor_of
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-)
+from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, iso
 from pyadeq.ext.cli.logs import LogForm, LogLevel
-from pyadeq.ext.cli.outgoing import (
-    allow_option,
-    cell,
-    http_option,
-    ports_option,
-    print_done,
-    print_endpoint,
-    run_sender,
-    try_endpoint,
-)
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.outgoing import allow_option, cell, done, endpoint, http_option, ports_option, run_sender, tried
+from pyadeq.ext.cli.running import Document, Lines, with_client_of
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.posts.endpoints import DEFAULT, Endpoint
 from pyadeq.ext.posts.posts import Posts
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 COLUMNS = ("id", "service", "url", "about", "streams")
 
@@ -75,7 +60,9 @@ Ports = Annotated[list[int] | None, ports_option("POST")]
 
 
 @app.command()
+@with_client_of(codec=None)
 def add(
+    adeq: Adeq,
     id: Id,
     service: Annotated[
         ServiceName, typer.Argument(metavar="SERVICE", help="zulip, ntfy, slack, or json for a program of your own.")
@@ -111,74 +98,66 @@ def add(
     allow: Networks = None,
     http: Http = False,
     port: Ports = None,
-    actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    actor: By = YOU,
+) -> Document:
     """Add an endpoint. It gets posts about what happens from now on.
 
     Its host must have public addresses only. That is checked now and before each post.
     """
     patterns = [*(f"queue:{one}" for one in queue or ()), *(f"change:{one}" for one in domain or ())]
-    with connected(url, codec=None) as adeq:
-        made = Posts(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ())).add(
-            id,
-            service.value,
-            to,
-            secret=secret,
-            channel=channel,
-            about=[one.value for one in about or ()] or DEFAULT,
-            streams=patterns or ("queue:*", "change:*"),
-            every=every,
-            board=board,
-            actions=actions.value,
-            payload=payload,
-            actor=actor_of(actor),
-        )
-    if output != Format.table:
-        print_json(_plain(id, made), output)
-    else:
-        print(f"added {id}: {', '.join(made.about)} of {', '.join(made.streams)}")
+    made = Posts(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ())).add(
+        id,
+        service.value,
+        to,
+        secret=secret,
+        channel=channel,
+        about=[one.value for one in about or ()] or DEFAULT,
+        streams=patterns or ("queue:*", "change:*"),
+        every=every,
+        board=board,
+        actions=actions.value,
+        payload=payload,
+        actor=actor,
+    )
+    return Document(_plain(id, made), f"added {id}: {', '.join(made.about)} of {', '.join(made.streams)}")
 
 
 @app.command()
-def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def ls(adeq: Adeq) -> Lines:
     """List the endpoints."""
-    with connected(url, codec=None) as adeq:
-        rows = [_plain(id, one) for id, one in Posts(adeq).all().items()]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        cells = [[cell(row[column]) for column in COLUMNS] for row in rows]
-        print_rows(COLUMNS, cells, spare=["streams", "about", "url"])
+    return Lines(
+        [_plain(id, one) for id, one in Posts(adeq).all().items()],
+        COLUMNS,
+        lambda row: [cell(row[column]) for column in COLUMNS],
+        spare=["streams", "about", "url"],
+    )
 
 
 @app.command()
-def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def show(adeq: Adeq, id: Id) -> Document:
     """Show an endpoint. Exits with 1 if there is none."""
-    with connected(url, codec=None) as adeq:
-        row = _plain(id, Posts(adeq).get(id))
-    print_endpoint(row, output)
+    return endpoint(_plain(id, Posts(adeq).get(id)))
 
 
 @app.command()
-def rm(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def rm(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
     """Remove an endpoint. Posts that wait are not sent any more. Exits with 1 if there is none."""
-    with connected(url, codec=None) as adeq:
-        Posts(adeq).remove(id, actor=actor_of(actor))
-    print_done("removed", id, output)
+    Posts(adeq).remove(id, actor=actor)
+    return done("removed", id)
 
 
 @app.command("test")
+@with_client_of(codec=None)
 def try_out(
+    adeq: Adeq,
     id: Id,
     wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Have a test post sent, by a process that sends posts. Exits with 1 if that fails."""
-    with connected(url, codec=None) as adeq:
-        try_endpoint("post", id, lambda: Posts(adeq).test(id, wait=wait), output)
+    return tried("post", id, lambda: Posts(adeq).test(id, wait=wait))
 
 
 @app.command()
@@ -203,7 +182,7 @@ def run(
 
     allowed = Allowed.of(allow or (), http=http, ports=port or ())
 
-    async def work(adeq: Adeq) -> None:
+    async def work(adeq: AsyncAdeq) -> None:
         await serve(adeq, concurrency=concurrency, find=find, allowed=allowed, timeout=timeout)
 
     run_sender(["post"], work, url, output, log_level, log_form, concurrency=concurrency)

@@ -2,205 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq import Adeq, Sessions
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.arguments import Yes, confirm, many
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-    safe,
-)
-from pyadeq.ext.cli.complete import names_of
-from pyadeq.ext.cli.resolve import existing, refuse_own
-from pyadeq.ext.cli.tables import print_fields, print_rows
-from pyadeq.ext.cli.tree import NOUNS, WITH_VALUE, Group
+from pyadeq.ext.cli.arguments import Yes, confirm, many, not_all, search_option
+from pyadeq.ext.cli.common import iso, safe
+from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, named, not_own, noun_with
+from pyadeq.ext.cli.running import Document, Lines, each, with_client
 from pyadeq.ext.finding import find_names
 from pyadeq.models.session import SessionEntry
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq, Sessions
 
 COLUMNS = ("handle", "user", "name", "created", "active", "ends", "address", "agent")
 
 
-class SessionGroup(Group):
-    """The commands of sessions. Their options may come before the verb, too."""
+app = noun_with("session", "--realm")
 
-    with_value = (*WITH_VALUE, "--realm")
-
-
-app = typer.Typer(cls=SessionGroup, help=NOUNS["session"], no_args_is_help=True)
-app.callback()(lambda: None)
-
-Realm = Annotated[
-    str,
-    typer.Option(
-        "--realm",
-        metavar="NAME",
-        envvar="ADEQ_SESSION_REALM",
-        help="The session realm.",
-        autocompletion=names_of("session"),
-    ),
-]
+REALM, REALM_OF = name_option("session"), named("session", "adeq session realms")
+Realm = Annotated["Sessions", REALM, REALM_OF]
+OwnRealm = Annotated["Sessions", REALM, not_own("session"), REALM_OF]  # logins of a service end with its tokens
 User = Annotated[str, typer.Argument(metavar="USER", help="The user.")]
 
 
 @app.command()
-def realms(
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Search for realms for at most this time.")
-    ] = 10.0,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def realms(adeq: Adeq, timeout: Annotated[float, search_option("realms")] = 10.0) -> Lines:
     """List the session realms of the server, and how many sessions they have.
 
     A server has no list of realms, so all its keys are scanned. This takes about a second for a million keys. The
     number has sessions that have ended in the last hour, too.
     """
-    with connected(url) as adeq:
-        found = find_names(adeq, "session", timeout)
-        rows = [{"realm": name, "sessions": adeq.sessions(name).count()} for name in found.names]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        print_rows(["realm", "sessions"], [[*row.values()] for row in rows], right=["sessions"])
-    if not found.complete:
-        typer.echo(f"\nNot all keys were scanned within {timeout:g} s: raise --timeout", err=True)
+    found = find_names(adeq, "session", timeout)
+    rows = [{"realm": name, "sessions": adeq.sessions(name).count()} for name in found.names]
+    return Lines(rows, ["realm", "sessions"], right=["sessions"], warning=not_all(found, timeout))
 
 
 @app.command()
+@with_client
 def ls(
     user: Annotated[str | None, typer.Argument(metavar="[USER]", help="Only those of this user.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10**9, metavar="N", help="At most this number.")] = 100,
-    realm: Realm = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    realm: Realm = DEFAULT,
+) -> Lines:
     """List the valid sessions of a user, or of all users."""
-    with connected(url) as adeq:
-        found = islice(_realm(adeq, realm).iterate(user), limit)
-        if output != Format.table:
-            print_lines(map(_plain, found), output)
-        else:
-            print_rows(COLUMNS, _rows(found), spare=["agent", "address", "name"])
+    return Lines(islice(realm.iterate(user), limit), COLUMNS, _row, _plain, spare=["agent", "address", "name"])
 
 
 @app.command()
+@with_client
 def show(
     user: User,
     handle: Annotated[str, typer.Argument(metavar="HANDLE", help="The session, as ls shows it.")],
-    realm: Realm = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    realm: Realm = DEFAULT,
+) -> Document:
     """Show a session of a user. Exits with 1 if there is no valid one with this handle."""
-    with connected(url) as adeq:
-        found = next((one for one in _realm(adeq, realm).iterate(user) if one.handle == handle), None)
+    found = next((one for one in realm.iterate(user) if one.handle == handle), None)
     if found is None:
-        raise AdeqError(f"{user} has no valid session {handle} in {realm}; see adeq session ls {user}")
-    if output != Format.table:
-        print_json({"realm": realm, **_plain(found)}, output)
-    else:
-        print_fields([(name, safe(str(value))) for name, value in _plain(found).items() if value != ""])
+        raise AdeqError(f"{user} has no valid session {handle} in {realm.name}; see adeq session ls {user}")
+    plain = _plain(found)
+    return Document(
+        {"realm": realm.name, **plain}, {name: safe(str(value)) for name, value in plain.items() if value != ""}
+    )
 
 
 @app.command()
+@with_client
 def revoke(
     user: User,
     handles: Annotated[list[str], typer.Argument(metavar="HANDLE...", help="The sessions, as ls shows them.")],
-    realm: Realm = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    realm: OwnRealm = DEFAULT,
+) -> Document:
     """End sessions of a user. Exits with 1 if one of them had ended before."""
-    with connected(url) as adeq:
-        sessions = _realm(adeq, realm, writes=True)
-        told = [
-            answer
-            for first in range(0, len(handles), 100)
-            for answer in sessions.revoke_handles(user, handles[first : first + 100])
-        ]
+    told = [
+        answer
+        for first in range(0, len(handles), 100)
+        for answer in realm.revoke_handles(user, handles[first : first + 100])
+    ]
     rows = [
         {"handle": handle, "status": "revoked" if done else "gone"} for handle, done in zip(handles, told, strict=True)
     ]
-    if output != Format.table:
-        print_json({"realm": realm, "user": user, "sessions": rows}, output)
-    else:
-        print_rows(["handle", "status"], [[*row.values()] for row in rows])
-    if not all(told):
-        raise typer.Exit(FAILED)
+    return each({"realm": realm.name, "user": user, "sessions": rows}, "revoked")
 
 
 @app.command("revoke-all")
+@with_client
 def revoke_all(
     user: User,
     renew_authz: Annotated[
         bool, typer.Option("--renew-authz", help="The rights of the user have changed, too.")
     ] = False,
     yes: Yes = False,
-    realm: Realm = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    realm: OwnRealm = DEFAULT,
+) -> Document:
     """End all sessions of a user. Sessions that are created later are valid."""
-    with connected(url) as adeq:
-        sessions = _realm(adeq, realm, writes=True)
-        confirm(f"This ends all sessions of {user!r} in {realm!r}.", yes, "nothing was ended")
-        told = sessions.revoke_all(user, renew_authz=renew_authz)
-    if output != Format.table:
-        print_json({"realm": realm, "user": user, "ended": told.ended}, output)
-    else:
-        print(f"{many(told.ended, 'session')} of {safe(user)} ended")
+    confirm(f"This ends all sessions of {user!r} in {realm.name!r}.", yes, "nothing was ended")
+    ended = realm.revoke_all(user, renew_authz=renew_authz).ended
+    return Document(
+        {"realm": realm.name, "user": user, "ended": ended}, f"{many(ended, 'session')} of {safe(user)} ended"
+    )
 
 
 @app.command("renew-authz")
-def renew_authz(
-    user: User,
-    realm: Realm = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def renew_authz(user: User, realm: OwnRealm = DEFAULT) -> Document:
     """Say that the rights of a user have changed. The programs then read them again."""
-    with connected(url) as adeq:
-        version = _realm(adeq, realm, writes=True).renew_authz(user)
-    if output != Format.table:
-        print_json({"realm": realm, "user": user, "authz_ver": version}, output)
-    else:
-        print(f"the rights of {safe(user)} have version {version:,}")
+    version = realm.renew_authz(user)
+    return Document(
+        {"realm": realm.name, "user": user, "authz_ver": version},
+        f"the rights of {safe(user)} have version {version:,}",
+    )
 
 
 @app.command()
-def sweep(
-    realm: Realm = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def sweep(realm: OwnRealm = DEFAULT) -> Document:
     """Delete sessions whose lifetime is over. Logins do it, too: this is for a realm without logins."""
-    with connected(url) as adeq:
-        ended = _realm(adeq, realm, writes=True).sweep()
-    if output != Format.table:
-        print_json({"realm": realm, "ended": ended}, output)
-    else:
-        print(f"{many(ended, 'session')} deleted")
-
-
-def _realm(adeq: Adeq, name: str, *, writes: bool = False) -> Sessions:
-    """The realm. Those of a service are only looked at: their logins end with its tokens."""
-    if writes:
-        refuse_own("--realm", name)
-    sessions: Sessions = existing(adeq, "session", name, "adeq session realms")
-    return sessions
+    ended = realm.sweep()
+    return Document({"realm": realm.name, "ended": ended}, f"{many(ended, 'session')} deleted")
 
 
 def _plain(found: SessionEntry) -> dict[str, Any]:
@@ -208,7 +131,6 @@ def _plain(found: SessionEntry) -> dict[str, Any]:
     return {**found.model_dump(), **times}
 
 
-def _rows(found: Iterator[SessionEntry]) -> Iterator[list[str]]:
-    for one in found:
-        plain = _plain(one)
-        yield [safe(str(plain[name])) for name in COLUMNS]
+def _row(found: SessionEntry) -> list[str]:
+    plain = _plain(found)
+    return [safe(str(plain[name])) for name in COLUMNS]

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq import Adeq, ConfigConflict
-from pyadeq.errors import AdeqError
+from pyadeq import Adeq
+from pyadeq.errors import AdeqError, ConfigConflict
 from pyadeq.ext.cli.arguments import DURATION, duration
-from pyadeq.ext.cli.change_who import Actor, actor_of
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
+from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.common import iso, safe
 from pyadeq.ext.cli.limit_words import Rate, rate
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.running import Document, Lines, Read, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.server.tokens import NAMESPACE, Token, all_tokens, id_of, new_token, old_tokens, read_token, revoked
 from pyadeq.keys import hint
@@ -23,7 +23,7 @@ from pyadeq.keys import hint
 NEVER = "never"
 COLUMNS = ("id", "owner", "state", "rights", "names", "user", "groups", "rate", "expires", "created")
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The token's id, or its text.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The token's id, or its text."), Read(id_of)]
 
 app = noun(NOUNS["token"])
 
@@ -34,7 +34,9 @@ def lifetime(text: str) -> float:
 
 
 @app.command()
+@with_client
 def new(
+    adeq: Adeq,
     owner: Annotated[str, typer.Argument(metavar="OWNER", help="The person or program that uses it.")],
     right: Annotated[
         list[str],
@@ -67,10 +69,8 @@ def new(
         float,
         typer.Option(parser=lifetime, metavar="TIME", help=f"After {DURATION}; or never."),
     ] = "90d",  # type: ignore[assignment]
-    actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    actor: By = YOU,
+) -> Document:
     """Make a token, and print it. It is never shown again.
 
     The server has only its hash. Tokens that have expired are removed.
@@ -84,62 +84,44 @@ def new(
         groups=group or (),
         lifetime=None if expires == inf else expires,
     )
-    by = actor_of(actor)
-    with connected(url) as adeq:
-        tokens = adeq.config(NAMESPACE)
-        old = old_tokens({name: one.value for name, one in tokens.all().items()})
-        tokens.set_many({id: made.encoded()}, remove=old, expect={id: 0}, actor=by)
-    if output != Format.table:
-        print_json({"token": text, **_plain(id, made)}, output)
-        return
+    tokens = adeq.config(NAMESPACE)
+    old = old_tokens({name: one.value for name, one in tokens.all().items()})
+    tokens.set_many({id: made.encoded()}, remove=old, expect={id: 0}, actor=actor)
+    return Document({"token": text, **_plain(id, made)}, lambda: _print(id, text, made))
+
+
+def _print(id: str, text: str, made: Token) -> None:
     print(text)
     until = "never expires" if made.expires is None else f"expires {iso(made.expires)}"
     print(f"token {id} of {made.owner} {until}; keep it now: it is not shown again", file=sys.stderr)
 
 
 @app.command()
-def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def ls(adeq: Adeq) -> Lines:
     """List tokens, the newest first. Revoked ones stay until they would have expired, or for a year."""
-    with connected(url) as adeq:
-        stored = adeq.config(NAMESPACE).all()
-    rows = [_plain(id, token) for id, token in all_tokens(stored)]
-    if output != Format.table:
-        print_lines(rows, output)
-        return
-    print_rows(
+    return Lines(
+        [_plain(id, token) for id, token in all_tokens(adeq.config(NAMESPACE).all())],
         COLUMNS,
-        [[_cell(row[column]) for column in COLUMNS] for row in rows],
+        lambda row: [_cell(row[column]) for column in COLUMNS],
         spare=["created", "rate", "groups", "user", "names", "expires", "rights"],
     )
 
 
 @app.command()
-def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def show(adeq: Adeq, id: Id) -> Document:
     """Show what a token allows. Exits with 1 if there is none."""
-    id = id_of(id)
-    with connected(url) as adeq:
-        row = _plain(id, _known(adeq, id)[1])
-    if output != Format.table:
-        print_json(row, output)
-    else:
-        print_fields([(name, _cell(value)) for name, value in row.items() if value is not None])
+    row = _plain(id, _known(adeq, id)[1])
+    return Document(row, {name: _cell(value) for name, value in row.items() if value is not None})
 
 
 @app.command()
-def revoke(
-    id: Id,
-    actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def revoke(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
     """End a token. Services refuse it at once, or after some seconds. This cannot be undone."""
-    id, by = id_of(id), actor_of(actor)
-    with connected(url) as adeq:
-        ended = end_token(adeq, id, by)
-    if output != Format.table:
-        print_json(_plain(id, ended), output)
-    else:
-        print(f"revoked {id}, a token of {ended.owner}")
+    ended = end_token(adeq, id, actor)
+    return Document(_plain(id, ended), f"revoked {id}, a token of {ended.owner}")
 
 
 def end_token(adeq: Adeq, id: str, actor: str) -> Token:

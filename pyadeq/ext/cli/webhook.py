@@ -4,37 +4,18 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import MOMENT, moment_ago, time_option
-from pyadeq.ext.cli.change_who import Actor, actor_of
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    PLACE,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-)
+from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, iso
 from pyadeq.ext.cli.logs import LogForm, LogLevel
-from pyadeq.ext.cli.outgoing import (
-    allow_option,
-    cell,
-    http_option,
-    ports_option,
-    print_done,
-    print_endpoint,
-    run_sender,
-    try_endpoint,
-)
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.outgoing import allow_option, cell, done, endpoint, http_option, ports_option, run_sender, tried
+from pyadeq.ext.cli.running import Document, Lines, Read, with_client, with_client_of, without_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.references import check_reference
@@ -42,6 +23,9 @@ from pyadeq.ext.webhooks import new_secret
 from pyadeq.ext.webhooks._sync.webhooks import Known, Webhooks
 from pyadeq.ext.webhooks.endpoints import CONCURRENCY
 from pyadeq.ext.webhooks.signing import shown_secret
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 LONGEST = 1000
 """Characters of a secret that are read."""
@@ -64,6 +48,11 @@ class ContentName(StrEnum):
     result = "result"
 
 
+def _given(secret: str) -> str:
+    """A reference, or the text from standard input. As an argument, a text would be in the list of processes."""
+    return sys.stdin.read(LONGEST).strip() if secret == "@-" else check_reference("secret", secret)
+
+
 Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
 Secret = Annotated[
     str,
@@ -71,6 +60,7 @@ Secret = Annotated[
         metavar="WHERE",
         help="Where senders find the secret: env:NAME, or file:/path; @- reads it from stdin, and --codec seals it.",
     ),
+    Read(_given),
 ]
 Networks = Annotated[list[str] | None, allow_option("WEBHOOK")]
 Http = Annotated[bool, http_option("WEBHOOK")]
@@ -78,7 +68,9 @@ Ports = Annotated[list[int] | None, ports_option("WEBHOOK")]
 
 
 @app.command()
+@with_client
 def add(
+    adeq: Adeq,
     id: Id,
     to: Annotated[str, typer.Argument(metavar="URL", help="Where messages go: https://…")],
     secret: Secret,
@@ -107,111 +99,101 @@ def add(
     allow: Networks = None,
     http: Http = False,
     port: Ports = None,
-    actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    actor: By = YOU,
+) -> Document:
     """Add an endpoint. It gets the events that happen from now on.
 
     Its host must have public addresses only. That is checked now and before each message.
     """
     streams = [*(f"queue:{one}" for one in queue or ()), *(stream or ())] or ["queue:*"]
-    given = _given(secret)
-    with connected(url) as adeq:
-        webhooks = Webhooks(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ()))
-        made = webhooks.add(
-            id,
-            to,
-            secret=given,
-            events=event,
-            streams=streams,
-            include=[one.value for one in include or ()],
-            order=order.value,
-            concurrency=concurrency,
-            starts=starts,
-            actor=actor_of(actor),
-        )
-    if output != Format.table:
-        print_json(_plain(id, Known(made, None)), output)
-    else:
-        print(f"added {id}: {', '.join(made.events)} of {', '.join(made.streams)}")
+    webhooks = Webhooks(adeq, allowed=Allowed.of(allow or (), http=http, ports=port or ()))
+    made = webhooks.add(
+        id,
+        to,
+        secret=secret,
+        events=event,
+        streams=streams,
+        include=[one.value for one in include or ()],
+        order=order.value,
+        concurrency=concurrency,
+        starts=starts,
+        actor=actor,
+    )
+    return Document(_plain(id, Known(made, None)), f"added {id}: {', '.join(made.events)} of {', '.join(made.streams)}")
 
 
 @app.command()
-def ls(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def ls(adeq: Adeq) -> Lines:
     """List the endpoints."""
-    with connected(url, codec=None) as adeq:
-        rows = [_plain(id, known) for id, known in Webhooks(adeq).all().items()]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        print_rows(
-            COLUMNS, [[cell(row[column]) for column in COLUMNS] for row in rows], spare=["streams", "events", "url"]
-        )
+    return Lines(
+        [_plain(id, one) for id, one in Webhooks(adeq).all().items()],
+        COLUMNS,
+        lambda row: [cell(row[column]) for column in COLUMNS],
+        spare=["streams", "events", "url"],
+    )
 
 
 @app.command()
-def show(id: Id, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def show(adeq: Adeq, id: Id) -> Document:
     """Show an endpoint. Exits with 1 if there is none."""
-    with connected(url, codec=None) as adeq:
-        row = _plain(id, Webhooks(adeq).get(id))
-    print_endpoint(row, output)
+    return endpoint(_plain(id, Webhooks(adeq).get(id)))
 
 
 @app.command()
-def rm(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def rm(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
     """Remove an endpoint. Messages that wait are not sent any more. Exits with 1 if there is none."""
-    with connected(url, codec=None) as adeq:
-        Webhooks(adeq).remove(id, actor=actor_of(actor))
-    print_done("removed", id, output)
+    Webhooks(adeq).remove(id, actor=actor)
+    return done("removed", id)
 
 
 @app.command()
-def enable(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def enable(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
     """Send to an endpoint again, what happens from now on."""
-    with connected(url, codec=None) as adeq:
-        Webhooks(adeq).enable(id, actor=actor_of(actor))
-    print_done("enabled", id, output)
+    Webhooks(adeq).enable(id, actor=actor)
+    return done("enabled", id)
 
 
 @app.command()
-def disable(id: Id, actor: Actor = None, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client_of(codec=None)
+def disable(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
     """Send nothing to an endpoint any more. Messages that wait die."""
-    with connected(url, codec=None) as adeq:
-        Webhooks(adeq).disable(id, actor=actor_of(actor))
-    print_done("disabled", id, output)
+    Webhooks(adeq).disable(id, actor=actor)
+    return done("disabled", id)
 
 
 @app.command()
+@with_client
 def rotate(
+    adeq: Adeq,
     id: Id,
     secret: Secret,
     keep: Annotated[float, time_option("Also sign with the old secret for this time.")] = "1d",  # type: ignore[assignment]
-    actor: Actor = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    actor: By = YOU,
+) -> Document:
     """Sign with another secret, and for a time also with the old one."""
-    given = _given(secret)
-    with connected(url) as adeq:
-        Webhooks(adeq).rotate(id, given, keep=keep, actor=actor_of(actor))
-    print_done("rotated", id, output)
+    Webhooks(adeq).rotate(id, secret, keep=keep, actor=actor)
+    return done("rotated", id)
 
 
 @app.command("test")
+@with_client_of(codec=None)
 def try_out(
+    adeq: Adeq,
     id: Id,
     wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Have a message of type webhook.test sent, by a process that sends messages. Exits with 1 if that fails."""
-    with connected(url, codec=None) as adeq:
-        try_endpoint("webhook", id, lambda: Webhooks(adeq).test(id, wait=wait), output)
+    return tried("webhook", id, lambda: Webhooks(adeq).test(id, wait=wait))
 
 
 @app.command()
+@with_client_of(codec=None)
 def replay(
+    adeq: Adeq,
     what: Annotated[
         str, typer.Argument(metavar="MESSAGE|ENDPOINT", help="A webhook-id; with --since, the id of an endpoint.")
     ],
@@ -222,20 +204,14 @@ def replay(
     until: Annotated[
         float | None, typer.Option(parser=moment_ago, metavar="TIME", help="Before this time. [default: now]")
     ] = None,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Send one message again, or those about all events of a time. They keep their webhook-id."""
-    with connected(url, codec=None) as adeq:
-        webhooks = Webhooks(adeq)
-        if since is None and until is not None:
-            raise ConfigError("--until: it goes with --since")
-        done = webhooks.replay(what) if since is None else webhooks.replay_range(what, since, until)
-    if output != Format.table:
-        print_json({"what": what, **done._asdict()}, output)
-    else:
-        waiting = f", {done.waiting:,} already on their way" if done.waiting else ""
-        print(f"{done.sent:,} sent again{waiting}")
+    webhooks = Webhooks(adeq)
+    if since is None and until is not None:
+        raise ConfigError("--until: it goes with --since")
+    found = webhooks.replay(what) if since is None else webhooks.replay_range(what, since, until)
+    waiting = f", {found.waiting:,} already on their way" if found.waiting else ""
+    return Document({"what": what, **found._asdict()}, f"{found.sent:,} sent again{waiting}")
 
 
 @app.command()
@@ -270,18 +246,11 @@ def run(
 
 
 @app.command()
-def secret(output: Output = Format.table) -> None:
+@without_client
+def secret() -> Document:
     """Print a new random secret. Nothing is stored."""
     made = new_secret()
-    if output != Format.table:
-        print_json({"secret": made}, output)
-    else:
-        print(made)
-
-
-def _given(secret: str) -> str:
-    """A reference, or the text from standard input. As an argument, a text would be in the list of processes."""
-    return sys.stdin.read(LONGEST).strip() if secret == "@-" else check_reference("secret", secret)
+    return Document({"secret": made}, made)
 
 
 def _plain(id: str, known: Known) -> dict[str, Any]:
