@@ -18,10 +18,11 @@ from pyadeq.ext.cli import (
     lock_settings,
     lock_watch,
 )
-from pyadeq.ext.cli.arguments import Domain, Resource
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, safe, stdout
-from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, print_requests, span, with_iso
-from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.arguments import Most, Resource, not_all, search_option
+from pyadeq.ext.cli.common import safe, stdout
+from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, request_lines, span, with_iso
+from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
+from pyadeq.ext.cli.running import Document, Lines, Table, with_client
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.finding import find_domains
@@ -43,30 +44,22 @@ class Stand(StrEnum):
 
 
 @app.command()
-def domains(
-    timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Search for domains for at most this time.")
-    ] = 10.0,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def domains(adeq: Adeq, timeout: Annotated[float, search_option("domains")] = 10.0) -> Lines:
     """List the lock domains of the server, and how many requests hold and wait in each.
 
     A server has no list of them, so all its keys are scanned. This takes about a second for a million keys.
     """
-    with connected(url) as adeq:
-        found = find_domains(adeq, timeout)
-        rows = [
-            row for start in range(0, len(found.names), BATCH) for row in _counts(adeq, found.names[start:][:BATCH])
-        ]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        heads = ["domain", *COUNTS]
-        shown = [[row.get(head, "unreadable" if head == "held" else "") for head in heads] for row in rows]
-        print_rows(heads, shown, right=COUNTS, spare=["ended", "unchecked", "capacities"])
-    if not found.complete:
-        typer.echo(f"\nNot all keys were scanned within {timeout:g} s: raise --timeout", err=True)
+    found = find_domains(adeq, timeout)
+    heads = ["domain", *COUNTS]
+    return Lines(
+        [row for start in range(0, len(found.names), BATCH) for row in _counts(adeq, found.names[start:][:BATCH])],
+        heads,
+        lambda row: [row.get(head, "unreadable" if head == "held" else "") for head in heads],
+        right=COUNTS,
+        spare=["ended", "unchecked", "capacities"],
+        warning=not_all(found, timeout),
+    )
 
 
 def _counts(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
@@ -84,52 +77,45 @@ def _counts(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 
 
 @app.command()
+@with_client
 def ls(
-    domain: Domain = "default",
+    domain: ThisDomain = DEFAULT,
     type: Annotated[str | None, typer.Option(metavar="NAME", help="Only resources `NAME:…`.")] = None,
     owner: Annotated[str | None, typer.Option(metavar="ID", help="Only requests of this owner.")] = None,
     agent: Annotated[str | None, typer.Option(metavar="ID", help="Only requests of this agent.")] = None,
     state: Annotated[Stand | None, typer.Option(help="Only holders, or only waiters.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
-    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    most: Most = None,
+) -> Lines:
     """List holders and waiters by resource, waiters in order.
 
     A request for several locks has a row for each of them, and is one object in JSON. `granted` is a lock that was
     handed over and not fetched yet. `until` is the end of a lease, or of a wait.
     """
-    with connected(url) as adeq:
-        print_requests(
-            existing_domain(adeq, domain),
-            output,
-            None if all else limit,
-            type=type and check_name("--type", type),
-            owner=owner,
-            agent=agent,
-            state=state.value if state else "all",
-        )
+    return request_lines(
+        domain,
+        most,
+        type=type and check_name("--type", type),
+        owner=owner,
+        agent=agent,
+        state=state.value if state else "all",
+    )
 
 
 @app.command()
+@with_client
 def show(
     resource: Resource,
-    domain: Domain = "default",
+    domain: ThisDomain = DEFAULT,
     limit: Annotated[int, typer.Option(min=1, max=500, help="List at most this many holders and waiters.")] = 100,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Show a resource: its holders and until when, its waiters in order, and its capacity if it has one.
 
     A resource that was never requested is free.
     """
-    with connected(url) as adeq:
-        found = existing_domain(adeq, domain).show(resource, limit)
-    if output != Format.table:
-        print_json({"domain": domain, **_whole(found)}, output)
-    else:
-        _print(found)
+    found = domain.show(resource, limit)
+    more = found.held > len(found.holders) or found.waiting > len(found.waiters)
+    note = "There are more: --limit N, or adeq lock ls --all" if more else ""
+    return Document({"domain": domain.name, **_whole(found)}, lambda: _print(found), note)
 
 
 def _whole(found: LockView) -> dict[str, object]:
@@ -164,8 +150,6 @@ def _print(found: LockView) -> None:
             right=["place", *heads[3:7]],
             spare=["poll by", "agent", "priority"],
         )
-    if found.held > len(found.holders) or found.waiting > len(found.waiters):
-        typer.echo("\nThere are more: --limit N, or adeq lock ls --all", err=True)
 
 
 def _holder(found: LockView, one: RequestView) -> tuple[str, ...]:
@@ -182,14 +166,12 @@ def _waiter(found: LockView, one: RequestView) -> tuple[str, ...]:
 
 
 @app.command()
-def stats(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def stats(domain: ThisDomain = DEFAULT) -> Document:
     """Show how many requests hold and wait in a domain, and how many are remembered."""
-    with connected(url) as adeq:
-        found = existing_domain(adeq, domain).stats()
-    if output != Format.table:
-        print_json({"domain": domain, **with_iso(found)}, output)
-    else:
-        print_rows(["what", "count"], [(name, getattr(found, name)) for name in COUNTS], right=["count"])
+    found = domain.stats()
+    rows = [(name, getattr(found, name)) for name in COUNTS]
+    return Document({"domain": domain.name, **with_iso(found)}, Table(["what", "count"], rows, right=["count"]))
 
 
 app.command()(lock_graph.graph)

@@ -9,10 +9,9 @@ import typer
 from pyadeq import Adeq, Capacity, Locks
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Domain, Resource, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.lock_listing import ago, span, with_iso
-from pyadeq.ext.cli.resolve import existing_domain
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
+from pyadeq.ext.cli.running import Document, Lines, with_client
 from pyadeq.ext.cli.tree import noun
 
 app = noun("Capacities: how many permits resources give.")
@@ -20,19 +19,19 @@ BATCH = 100  # resources asked for in one pipeline
 
 
 @app.command()
-def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def ls(adeq: Adeq, domain: ThisDomain = DEFAULT) -> Lines:
     """List the resources with a capacity: how many permits are in use, and which requests wait.
 
     `draining`: no more permits are given. `offline`: no permits are given until the overdue heartbeat comes.
     """
-    with connected(url) as adeq:
-        rows = list(_rows(adeq, existing_domain(adeq, domain)))
-    if output != Format.table:
-        print_lines((row for row, _ in rows), output)
-        return
-    heads = ("resource", "max", "used", "waiting", "status", "heartbeat", "silent")
-    print_rows(
-        heads, [shown for _, shown in rows], right=["max", "used", "waiting", "heartbeat", "silent"], spare=["silent"]
+    return Lines(
+        _rows(adeq, domain),
+        ("resource", "max", "used", "waiting", "status", "heartbeat", "silent"),
+        lambda row: row[1],
+        lambda row: row[0],
+        right=["max", "used", "waiting", "heartbeat", "silent"],
+        spare=["silent"],
     )
 
 
@@ -53,22 +52,21 @@ def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, 
 
 
 @app.command()
-def show(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def show(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     """Show the capacity of a resource. `adeq lock show` also has its holders and waiters."""
-    with connected(url) as adeq:
-        found = existing_domain(adeq, domain).show(resource, 1)
+    found = domain.show(resource, 1)
     if found.capacity is None:
         raise _no_capacity(resource, domain)
-    if output != Format.table:
-        print_json(
-            {"domain": domain, "resource": resource, "waiting": found.waiting, **with_iso(found.capacity)}, output
-        )
-    else:
-        print(f"{resource}: {capacity_words(found.capacity, found.now)}; {found.waiting:,} waiting")
+    about = {"domain": domain.name, "resource": resource, "waiting": found.waiting}
+    words = f"{resource}: {capacity_words(found.capacity, found.now)}; {found.waiting:,} waiting"
+    return Document({**about, **with_iso(found.capacity)}, words)
 
 
 @app.command("set")
+@with_client
 def set_(
+    adeq: Adeq,
     resource: Resource,
     max: Annotated[int, typer.Argument(metavar="MAX", help="The number of permits.")],
     silent: Annotated[
@@ -76,47 +74,41 @@ def set_(
         time_option("No permits are given after this time without a heartbeat; 0: no heartbeat is needed."),
     ] = "0",  # type: ignore[assignment]
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Set the number of permits of a resource, and create its domain if it does not exist. This ends `drain`.
 
     Permits in use stay in use, even if there are more than MAX.
     """
-    with connected(url) as adeq:
-        locks = adeq.locks(domain)
-        locks.set_capacity(resource, max, silent=silent)
-        capacity = locks.show(resource, 1).capacity
-    if output != Format.table:
-        print_json({"domain": domain, "resource": resource, **(with_iso(capacity) if capacity else {})}, output)
-    else:
-        print(f"{resource} gives up to {max:,} permits" + (f", {_out(capacity.used)}" if capacity else ""))
+    locks = adeq.locks(domain)
+    locks.set_capacity(resource, max, silent=silent)
+    capacity = locks.show(resource, 1).capacity
+    return Document(
+        {"domain": domain, "resource": resource, **(with_iso(capacity) if capacity else {})},
+        f"{resource} gives up to {max:,} permits" + (f", {_out(capacity.used)}" if capacity else ""),
+    )
 
 
 @app.command()
-def drain(
-    resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table
-) -> None:
+@with_client
+def drain(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     """Give no more permits of a resource until `set`. Permits in use stay; waiting requests are refused."""
-    with connected(url) as adeq:
-        locks = existing_domain(adeq, domain)
-        status = locks.drain(resource)
-        if status == "no_capacity":
-            raise _no_capacity(resource, domain)
-        capacity = locks.show(resource, 1).capacity
+    status = domain.drain(resource)
+    if status == "no_capacity":
+        raise _no_capacity(resource, domain)
+    capacity = domain.show(resource, 1).capacity
     used = capacity.used if capacity else 0
-    if output != Format.table:
-        print_json({"domain": domain, "resource": resource, "status": status, "used": used}, output)
-    else:
-        print(f"{resource} gives no more permits, {_out(used)}")
+    return Document(
+        {"domain": domain.name, "resource": resource, "status": status, "used": used},
+        f"{resource} gives no more permits, {_out(used)}",
+    )
 
 
 @app.command("remove", hidden=True)  # its name in earlier builds
 @app.command()
-def rm(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def rm(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     """Remove the capacity of a resource. Exits with 1 while permits are in use: `drain` it first."""
-    with connected(url) as adeq:
-        status = existing_domain(adeq, domain).remove(resource)
+    status = domain.remove(resource)
     if status == "no_capacity":
         raise _no_capacity(resource, domain)
     if status == "in_use":
@@ -124,10 +116,8 @@ def rm(resource: Resource, domain: Domain = "default", url: Url = DEFAULT_URL, o
             f"resource: permits of {resource!r} are in use; drain it and wait, or take them away with "
             "adeq lock force-release"
         )
-    if output != Format.table:
-        print_json({"domain": domain, "resource": resource, "status": status}, output)
-    else:
-        print(f"{resource} no longer has a capacity")
+    value = {"domain": domain.name, "resource": resource, "status": status}
+    return Document(value, f"{resource} no longer has a capacity")
 
 
 def capacity_words(capacity: Capacity, now: float) -> str:
@@ -140,5 +130,5 @@ def _out(used: int) -> str:
     return f"{used:,} {'is' if used == 1 else 'are'} in use"
 
 
-def _no_capacity(resource: str, domain: str) -> AdeqError:
-    return AdeqError(f"resource: {resource!r} has no capacity in domain {domain!r}; see adeq lock capacity ls")
+def _no_capacity(resource: str, domain: Locks) -> AdeqError:
+    return AdeqError(f"resource: {resource!r} has no capacity in domain {domain.name!r}; see adeq lock capacity ls")

@@ -8,26 +8,25 @@ import typer
 
 from pyadeq import LockView, RequestView
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.arguments import Domain, Resource, Yes, confirm, many
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, safe
+from pyadeq.ext.cli.arguments import Resource, Yes, confirm, many
+from pyadeq.ext.cli.common import safe
 from pyadeq.ext.cli.lock_listing import ago, lock_of, mode_of, with_iso
-from pyadeq.ext.cli.resolve import existing_domain
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
+from pyadeq.ext.cli.running import Document, Table, with_client
 
 SHOWN = 500  # holders
 NAMED = 5  # of them in the question
 HEADS = ("owner", "mode", "fence", "since", "agent", "also lost", "purpose")
 
 
+@with_client
 def force_release(
     resource: Resource,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for the event and the owner.")],
     owner: Annotated[str | None, typer.Option(metavar="ID", help="Only from this owner, not from all.")] = None,
-    domain: Domain = "default",
+    domain: ThisDomain = DEFAULT,
     yes: Yes = False,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Take a lock away from all its holders, and show them and the new fence.
 
     Holders notice it when they renew or release, and may continue until then. So the systems that they write to must
@@ -36,35 +35,28 @@ def force_release(
 
     Exits with 1 if no request holds it.
     """
-    with connected(url) as adeq:
-        locks = existing_domain(adeq, domain)
-        before = locks.show(resource, SHOWN)
-        holders = [one for one in before.holders if owner in (None, one.owner)]
-        if not holders and before.held <= SHOWN:
-            by = f"{owner} does not hold" if owner else "no request holds"
-            raise AdeqError(f"resource: {by} {resource!r} in domain {domain!r}; see adeq lock ls")
-        owners = list(dict.fromkeys(one.owner for one in holders))
-        more = f" and {len(owners) - NAMED:,} more" if len(owners) > NAMED else ""
-        confirm(
-            f"This takes {resource!r} away from {', '.join(owners[:NAMED]) or owner}{more}.",
-            yes,
-            "nothing was released",
-        )
-        forced = locks.force_release(resource, reason, owner)
+    before = domain.show(resource, SHOWN)
+    holders = [one for one in before.holders if owner in (None, one.owner)]
+    if not holders and before.held <= SHOWN:
+        by = f"{owner} does not hold" if owner else "no request holds"
+        raise AdeqError(f"resource: {by} {resource!r} in domain {domain.name!r}; see adeq lock ls")
+    owners = list(dict.fromkeys(one.owner for one in holders))
+    more = f" and {len(owners) - NAMED:,} more" if len(owners) > NAMED else ""
+    confirm(
+        f"This takes {resource!r} away from {', '.join(owners[:NAMED]) or owner}{more}.", yes, "nothing was released"
+    )
+    forced = domain.force_release(resource, reason, owner)
     known = {one.rid: one for one in holders}  # the others came in between, or were too many to look at
-    if output != Format.table:
-        released = [with_iso(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
-        print_json({"domain": domain, "resource": resource, "released": released, "fence": forced.fence}, output)
-    elif forced.rids:
-        print_rows(
-            HEADS,
-            [_row(rid, known.get(rid), before) for rid in forced.rids],
-            right=["fence", "since"],
-            spare=["agent", "since"],
-        )
-        print(f"\n{resource} was taken from {many(len(forced.rids), 'holder')}; the fence is {forced.fence} now")
-    if not forced.rids:
-        raise AdeqError(f"resource: {resource!r} is no longer held; the fence is {forced.fence} now")
+    released = [with_iso(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
+    rows = [_row(rid, known.get(rid), before) for rid in forced.rids]
+    table = Table(HEADS, rows, right=["fence", "since"], spare=["agent", "since"])
+    done = f"{resource} was taken from {many(len(forced.rids), 'holder')}; the fence is {forced.fence} now"
+    gone = AdeqError(f"resource: {resource!r} is no longer held; the fence is {forced.fence} now")
+    return Document(
+        {"domain": domain.name, "resource": resource, "released": released, "fence": forced.fence},
+        [table, done] if rows else [],
+        failed=False if rows else gone,
+    )
 
 
 def _row(rid: str, one: RequestView | None, before: LockView) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Edge, HeldLock, LockGraph
-from pyadeq.ext.cli.arguments import Domain
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
+from pyadeq.ext.cli.common import Format, Output
 from pyadeq.ext.cli.lock_listing import mode_of
-from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
+from pyadeq.ext.cli.running import Answer, Document, Lines, with_client
 from pyadeq.ext.cli.tables import print_rows
 
 
@@ -23,30 +23,29 @@ class Picture(StrEnum):
     dot = "dot"
 
 
+@with_client
 def graph(
-    domain: Domain = "default",
+    domain: ThisDomain = DEFAULT,
     format: Annotated[
         Picture, typer.Option(help="Rows, or text for Mermaid or Graphviz, whatever --output says.")
     ] = Picture.table,
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
-) -> None:
+) -> Answer:
     """Show which owners wait for which, and why: the other owner holds the resource, or waits ahead.
 
     Rows that follow from other rows are left out. Rows of a deadlock have its number. Deadlocks are ended when they are
     found, so few are seen here.
     """
-    with connected(url) as adeq:
-        found = existing_domain(adeq, domain).graph()
+    found = domain.graph()
     circles = found.cycles()
     if format != Picture.table:
         print(found.dot() if format == Picture.dot else found.mermaid(), end="")
-    elif output == Format.table:
-        _print(found, circles)
-    elif output == Format.json:
-        print_json({"domain": domain, "edges": _rows(found, circles), "deadlocks": list(map(_told, circles))})
-    else:
-        print_lines(_rows(found, circles), output)
+        return None
+    edges = _rows(found, circles)
+    if output == Format.jsonl:
+        return Lines(edges, ())
+    value = {"domain": domain.name, "edges": edges, "deadlocks": list(map(_told, circles))}
+    return Document(value, lambda: _print(found, circles))
 
 
 def _rows(found: LockGraph, circles: list[list[Edge]]) -> list[dict[str, Any]]:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq import Grant
 from pyadeq.errors import AdeqError, ConfigError, DeadlockError, LockUnavailable, RateLimited, WaitTimeout
 from pyadeq.ext.cli import tickets
 from pyadeq.ext.cli.arguments import STDIN, Domain, Resource, time_option
 from pyadeq.ext.cli.child import run_command
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso
 from pyadeq.ext.cli.ending import ended_in_order
-from pyadeq.ext.cli.tickets import TicketFile
+from pyadeq.ext.cli.running import Document, Read, with_client
 from pyadeq.ids import default_worker_name
 from pyadeq.models.lock import LockMode
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq, Grant
 
 Wait = Annotated[float, time_option("How long to wait for the lock; 0: not at all.")]
 Ttl = Annotated[float, time_option("How long a lease lasts; 0: the domain's setting.")]
@@ -30,6 +32,7 @@ Shared = Annotated[bool, typer.Option("--shared", help="Hold it together with ot
 Permits = Annotated[
     int, typer.Option(min=0, metavar="N", help="Take N permits of a resource with a capacity.", show_default=False)
 ]
+Held = Annotated[Any, tickets.OPTION, Read(lambda path: tickets.read(path, "domain", "resource", "request"), Path)]
 
 
 def run(
@@ -108,33 +111,27 @@ def acquire(
             raise
 
 
-def renew(ticket: TicketFile = STDIN, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def renew(adeq: Adeq, ticket: Held = STDIN) -> Document:
     """Extend the lease of a lock that `acquire` has given. Exits with 1 if the lock is lost: stop the work then."""
-    held = tickets.read(ticket, "domain", "resource", "request")
-    with connected(url) as adeq:
-        (renewal,) = adeq.locks(held["domain"]).admin.renew([held["request"]])
+    (renewal,) = adeq.locks(ticket["domain"]).admin.renew([ticket["request"]])
+    resource = ticket["resource"]
     if renewal.status != "renewed" or renewal.deadline is None:
-        raise AdeqError(f"the lock of {held['resource']} is lost; stop the work that it protects")
-    if output != Format.table:
-        print_json({"resource": held["resource"], "status": "renewed", "until": iso(renewal.deadline)}, output)
-    else:
-        print(f"{held['resource']} is held until {iso(renewal.deadline)}")
+        raise AdeqError(f"the lock of {resource} is lost; stop the work that it protects")
+    until = iso(renewal.deadline)
+    return Document({"resource": resource, "status": "renewed", "until": until}, f"{resource} is held until {until}")
 
 
-def release(ticket: TicketFile = STDIN, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def release(adeq: Adeq, ticket: Held = STDIN) -> Document:
     """Give a lock back that `acquire` has given. Exits with 1 if it was lost before.
 
     To take a lock away from others, see adeq lock force-release.
     """
-    held = tickets.read(ticket, "domain", "resource", "request")
-    with connected(url) as adeq:
-        (status,) = adeq.locks(held["domain"]).release([held["request"]])
+    (status,) = adeq.locks(ticket["domain"]).release([ticket["request"]])
     if status != "released":
-        raise AdeqError(f"the lock of {held['resource']} was not held any more")
-    if output != Format.table:
-        print_json({"resource": held["resource"], "status": status}, output)
-    else:
-        print(f"{held['resource']} is released")
+        raise AdeqError(f"the lock of {ticket['resource']} was not held any more")
+    return Document({"resource": ticket["resource"], "status": status}, f"{ticket['resource']} is released")
 
 
 def _wanted(shared: bool, permits: int, ttl: float, owner: str | None, purpose: str) -> dict[str, Any]:

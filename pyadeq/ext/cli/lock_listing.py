@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from pyadeq import HeldLock, Locks, RequestView
-from pyadeq.ext.cli.common import Format, iso, print_lines, safe
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.common import iso, safe
+from pyadeq.ext.cli.running import Lines
 from pyadeq.models.base import Model
 
 PAGE = 200  # a script holds the server for as long as it takes
@@ -19,16 +17,17 @@ RIGHT = ("place", "since", "until", "fence")
 SPARE = ("fence", "agent", "place", "since")
 
 
-def print_requests(locks: Locks, output: Format, limit: int | None, **filter: Any) -> None:
-    """Print up to limit requests that fit; None: all. stderr says how many are not shown, for people."""
-    rest = _read(locks, PAGE if limit is None else min(limit + 1, PAGE), filter)
-    shown = rest if limit is None else islice(rest, limit)
-    if output != Format.table:
-        print_lines((with_iso(request) for request, _ in shown), output)
-        return
-    print_rows(COLUMNS, (row for request, now in shown for row in _rows(request, now)), right=RIGHT, spare=SPARE)
-    if limit is not None and next(rest, None) is not None:
-        print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
+def request_lines(locks: Locks, limit: int | None, **filter: Any) -> Lines:
+    """The answer of a command that lists up to limit requests that fit; None: all."""
+    return Lines(
+        _read(locks, PAGE if limit is None else min(limit + 1, PAGE), filter),
+        COLUMNS,
+        rows=lambda read: _rows(*read),
+        plain=lambda read: with_iso(read[0]),
+        right=RIGHT,
+        spare=SPARE,
+        limit=limit,
+    )
 
 
 def _read(locks: Locks, page: int, filter: dict[str, Any]) -> Iterator[tuple[RequestView, float]]:

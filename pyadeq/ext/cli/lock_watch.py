@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from pyadeq import HeldLock
+from pyadeq import Adeq, HeldLock
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Domain, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, iso, print_lines, safe, stdout
+from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe, stdout
 from pyadeq.ext.cli.follow import follow
 from pyadeq.ext.cli.lock_listing import mode_of
 from pyadeq.ext.cli.resolve import existing_domain
+from pyadeq.ext.cli.running import Lines, with_client
 from pyadeq.keys import check_name
 
 SHORTEST = 0.05  # seconds between two looks
@@ -25,16 +26,17 @@ STYLES = {"acquired": "green", "expired": "bold red", "deadlock": "bold red", "c
 PAYLOAD = re.compile(r"owner=(\S+) agent=(\S+) locks=(\S+)(?: (.*))?", re.DOTALL)
 
 
+@with_client
 def watch(
+    adeq: Adeq,
     resource: Annotated[
         str | None, typer.Argument(metavar="[RESOURCE]", help="Only this resource. [default: the whole domain]")
     ] = None,
     domain: Domain = "default",
     interval: Annotated[float, time_option("Time between two reads.")] = "200ms",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
-) -> None:
+) -> Lines | None:
     """Follow events from now on: acquires, releases, waits, hand-overs and losses. Ctrl-C ends it.
 
     There is one line for each event, in the order of the domain's event stream; none is left out. With -o json, the
@@ -43,7 +45,7 @@ def watch(
     if resource is not None:
         check_name("resource", resource, "id")
     console, kept = stdout(), []
-    with connected(url) as adeq, suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):
         locks = existing_domain(adeq, domain)
         if locks.stats().settings.events_max == 0:
             raise ConfigError(f"{domain} writes no events: adeq lock configure --domain {domain} --events-max 100000")
@@ -57,8 +59,7 @@ def watch(
                 print(as_json(event), flush=True)
             else:
                 console.print(_line(event), soft_wrap=True)
-    if output == Format.json:
-        print_lines(kept, output)
+    return Lines(kept, ()) if output == Format.json else None
 
 
 def _event(texts: Mapping[str, str]) -> dict[str, Any]:
