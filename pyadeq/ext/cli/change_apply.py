@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyadeq import ChangeRef
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, ThisDomain, existing_changes, read_revision
 from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.ext.cli.change_respond import Digest
-from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.change_words import plain, text_of, with_iso
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, safe, stdout
+from pyadeq.ext.cli.common import safe, stdout
 from pyadeq.ext.cli.lock_listing import ahead, span
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Document, Read, with_client
 from pyadeq.ext.cli.tables import print_fields
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 STOP = {
     "cancelling": "the change was cancelled: stop, then adeq change finish with --result cancelled",
     "timed_out": "the run takes longer than it may: stop, then adeq change finish with --result timeout",
 }
 
-Token = Annotated[str, typer.Argument(metavar="TOKEN", help="The token that begin has printed.")]
+Token = Annotated[
+    str,
+    typer.Argument(metavar="TOKEN", help="The token that begin has printed."),
+    Read(lambda token: check_name("token", token, "id")),
+]
 
 
 class ResultName(StrEnum):
@@ -39,7 +48,9 @@ class ResultName(StrEnum):
     released = "released"
 
 
+@with_client
 def begin(
+    adeq: Adeq,
     id: ChangeId,
     rev: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The revision. [default: the approved one]")
@@ -49,38 +60,35 @@ def begin(
     lock_rid: Annotated[
         str | None, typer.Option(metavar="RID", help="The request that holds locks on all its resources for DOMAIN/ID.")
     ] = None,
-    actor: Actor = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+    agent: By = YOU,
+    domain: ThisDomain = DEFAULT,
+) -> Document:
     """Begin to apply an approved change, and show its token and its content.
 
     Nobody else can begin it while the lease lasts. Send adeq change heartbeat before its end, again and again, and adeq
     change finish when the work is done. If the lease runs out, another may begin.
     """
-    agent = actor_of(actor)
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        change = read_revision(adeq, changes, id, rev, digest)
-        ref = ChangeRef(id, change["rev"], change["digest"])
-        answer = changes.begin(ref, agent=agent, lease=lease or 0.0, lock_rid=lock_rid)
+    change = read_revision(adeq, domain, id, rev, digest)
+    ref = ChangeRef(id, change["rev"], change["digest"])
+    answer = domain.begin(ref, agent=agent, lease=lease or 0.0, lock_rid=lock_rid)
     if answer.status != "begun":
-        raise refusal(changes, id, answer, agent, change["rev"])
-    if output != Format.table:
-        content = {**plain(answer.content), "parameters": plain(answer.parameters)}
-        lease_of = {name: answer.fields[name] for name in ("token", "fence", "deadline", "run")}
-        print_json(
-            {"domain": domain, **ref._asdict(), "agent": agent, **with_iso(lease_of), "content": content}, output
-        )
-        return
+        raise refusal(domain, id, answer, agent, change["rev"])
+    content = {**plain(answer.content), "parameters": plain(answer.parameters)}
+    lease_of = {name: answer.fields[name] for name in ("token", "fence", "deadline", "run")}
+    return Document(
+        {"domain": domain.name, **ref._asdict(), "agent": agent, **with_iso(lease_of), "content": content},
+        lambda: _print(change["rev"], answer),
+    )
+
+
+def _print(rev: int, answer: Any) -> None:
     print_fields(
         [
             ("token", answer.token),
             ("fence", answer.fence),
             ("lease", ahead(answer.now, answer.deadline)),
             ("run", f"at most {span(answer.run)}"),
-            ("revision", change["rev"]),
+            ("revision", rev),
             ("type", " ".join(filter(None, [answer.content["type"], text_of(answer.content["version"])]))),
             ("resources", " ".join(answer.content["resources"])),
         ]
@@ -90,35 +98,25 @@ def begin(
             stdout().print(f"\n{safe(text_of(text).strip())}", soft_wrap=True, markup=False)
 
 
-def heartbeat(
-    id: ChangeId,
-    token: Token,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def heartbeat(id: ChangeId, token: Token, domain: ThisDomain = DEFAULT) -> Document:
     """Renew the lease of a run.
 
     Exits with 1 if the work must stop: the lease is lost, the change was cancelled, or the run takes too long.
     """
-    check_name("token", token, "id")
-    check_name("change", id)
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        answer = changes.heartbeat(id, token)
+    answer = domain.heartbeat(id, token)
     if answer.status in ("lost", "lock_lost"):
-        raise refusal(changes, id, answer)
-    if output != Format.table:
-        print_json(
-            {"domain": domain, "id": id, "status": answer.status, **with_iso({"deadline": answer.deadline})}, output
-        )
-    else:
-        print(f"{id}: {STOP.get(answer.status, 'renewed')}; the lease ends {ahead(answer.now, answer.deadline)}")
-    if answer.status != "renewed":
-        raise typer.Exit(FAILED)
+        raise refusal(domain, id, answer)
+    return Document(
+        {"domain": domain.name, "id": id, "status": answer.status, **with_iso({"deadline": answer.deadline})},
+        f"{id}: {STOP.get(answer.status, 'renewed')}; the lease ends {ahead(answer.now, answer.deadline)}",
+        failed=answer.status != "renewed",
+    )
 
 
+@with_client
 def finish(
+    adeq: Adeq,
     id: ChangeId,
     token: Token,
     result: Annotated[ResultName, typer.Option(case_sensitive=False, help="How the run has ended.")],
@@ -134,38 +132,29 @@ def finish(
         str | None, typer.Option(metavar="TEXT", help=f"More about it, at most 4 KiB. {FILES}")
     ] = None,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """End a run. A success completes the change, a failure or a timeout fails it, and released gives it back.
 
     A token whose lease is over still counts while nobody has begun again.
     """
-    check_name("token", token, "id")
-    check_name("change", id)
     if retry and result not in (ResultName.failure, ResultName.timeout):
         raise ConfigError(f"--retry: it goes with --result failure or timeout, not with {result.value}")
     written, details = content_of("--text", text), content_of("--error-details", error_details)
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        answer = changes.finish(
-            id,
-            token,
-            result.value,
-            retry=retry,
-            output=written or b"",
-            output_key=text_key or "",
-            error=error or "",
-            error_details=text_of(details),
-        )
+    changes = existing_changes(adeq, domain)
+    answer = changes.finish(
+        id,
+        token,
+        result.value,
+        retry=retry,
+        output=written or b"",
+        output_key=text_key or "",
+        error=error or "",
+        error_details=text_of(details),
+    )
     if answer.status == "lost":
         raise refusal(changes, id, answer)
-    _answer(domain, id, answer, output)
-
-
-def _answer(domain: str, id: str, answer: Any, output: Format) -> None:
-    if output != Format.table:
-        print_json({"domain": domain, "id": id, "state": answer.status, "attempts": answer.attempts}, output)
-    else:
-        tried = f"; {answer.attempts} of its attempts failed" if answer.attempts else ""
-        print(f"{id} is {answer.status.upper()}{tried}")
+    tried = f"; {answer.attempts} of its attempts failed" if answer.attempts else ""
+    return Document(
+        {"domain": domain, "id": id, "state": answer.status, "attempts": answer.attempts},
+        f"{id} is {answer.status.upper()}{tried}",
+    )

@@ -12,6 +12,7 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.change_refusals import moved, refusal
 from pyadeq.ext.cli.complete import change_ids, names_of
 from pyadeq.ext.cli.resolve import existing
+from pyadeq.ext.cli.running import Found, Read
 from pyadeq.keys import check_name
 
 Domain = Annotated[
@@ -25,13 +26,20 @@ Domain = Annotated[
         autocompletion=names_of("change"),
     ),
 ]
-ChangeId = Annotated[str, typer.Argument(metavar="ID", help="The change.", autocompletion=change_ids)]
+ChangeId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="The change.", autocompletion=change_ids),
+    Read(lambda id: check_name("change", id)),
+]
 Message = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why, for the log.")]
 
 
 def existing_changes(adeq: Adeq, domain: str) -> Any:
     """The change domain. AdeqError, with the domains that exist, if there is none of that name."""
     return existing(adeq, "change", domain, "adeq change domains", "adeq change policy set, which makes one")
+
+
+ThisDomain = Annotated[Any, Domain.__metadata__[0], Found(existing_changes)]
 
 
 def ask(adeq: Adeq, changes: Any, verb: str, **arguments: Any) -> Any:

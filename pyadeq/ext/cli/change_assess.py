@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,11 +11,16 @@ from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes
 from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.ext.cli.change_respond import Digest, Rev, check_rev
-from pyadeq.ext.cli.change_who import Actor, Kind, Principal, who
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.change_who import YOU, Acting
+from pyadeq.ext.cli.running import Document, with_client
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 
+@with_client
 def assess(
+    adeq: Adeq,
     id: ChangeId,
     rev: Rev = None,
     score: Annotated[int | None, typer.Option(min=0, max=100, metavar="N", help="The risk, 0 to 100.")] = None,
@@ -26,13 +31,9 @@ def assess(
     by: Annotated[str | None, typer.Option(metavar="TEXT", help="What has assessed it, and its version.")] = None,
     preview: Annotated[str | None, typer.Option(metavar="TEXT", help=f"What the change would do. {FILES}")] = None,
     digest: Digest = None,
-    actor: Actor = None,
-    principal: Principal = None,
-    kind: Kind = None,
+    person: Acting = YOU,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Store the risk of a revision, its preview, or both. Those who have written a change cannot assess it.
 
     A SUBMITTED change that has all that its policy needs goes on to its review. A preview is kept for 7 days.
@@ -40,28 +41,26 @@ def assess(
     seen = check_rev(id, rev)
     if score is None and preview is None:
         raise ConfigError("--score: give a risk from 0 to 100, or a --preview, or both")
-    person = who(actor, principal, kind)
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        change = read_revision(adeq, changes, id, seen, digest)
-        answer = ask(
-            adeq,
-            changes,
-            "assess",
-            id=id,
-            rev=seen,
-            digest=change["digest"],
-            score=score,
-            factors=content_of("--factors", factors),
-            auto_approvable=auto_approvable,
-            assessed_by=by,
-            preview=content_of("--preview", preview),
-            **person,
-        )
+    changes = existing_changes(adeq, domain)
+    change = read_revision(adeq, changes, id, seen, digest)
+    answer = ask(
+        adeq,
+        changes,
+        "assess",
+        id=id,
+        rev=seen,
+        digest=change["digest"],
+        score=score,
+        factors=content_of("--factors", factors),
+        auto_approvable=auto_approvable,
+        assessed_by=by,
+        preview=content_of("--preview", preview),
+        **person,
+    )
     if answer.status != "ok":
         raise refusal(changes, id, answer, person["actor"], seen)
-    if output != Format.table:
-        print_json({"domain": domain, "id": id, "rev": seen, "state": answer.state, "level": answer.level}, output)
-    else:
-        risk = f"the risk is {score}, {answer.level.upper()}" if score is not None else "the preview is stored"
-        print(f"{id} revision {seen}: {risk}; the change is {answer.state.upper()}")
+    risk = f"the risk is {score}, {answer.level.upper()}" if score is not None else "the preview is stored"
+    return Document(
+        {"domain": domain, "id": id, "rev": seen, "state": answer.state, "level": answer.level},
+        f"{id} revision {seen}: {risk}; the change is {answer.state.upper()}",
+    )

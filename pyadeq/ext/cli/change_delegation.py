@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import moment_ahead
-from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes
-from pyadeq.ext.cli.change_who import Actor, Kind, Principal, actor_of, who
+from pyadeq.ext.cli.change_asking import Domain, ThisDomain, ask, existing_changes
+from pyadeq.ext.cli.change_who import YOU, Acting, Actor, actor_of
 from pyadeq.ext.cli.change_words import plain
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, print_lines
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.common import iso
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Document, Lines, Options, Read, with_client
 from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 app = noun("Delegations: for a time, another person answers the requests of a person.")
 REFUSED = {
@@ -23,10 +27,24 @@ REFUSED = {
 }
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The delegation.")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The delegations.")]
-User = Annotated[
-    str | None, typer.Option(metavar="ID", help="Whose requests. [default: the one of --as, or your user name]")
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="The delegations."),
+    Read(lambda names: [check_name("delegation", name) for name in names]),
 ]
+User = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Whose requests. [default: the one of --as, or your user name]"),
+    Read(lambda user: user if user is None else check_name("--user", user, "label")),
+]
+
+
+def whose(user: User = None, actor: Actor = None) -> str:
+    """The person whose delegations are meant."""
+    return user or actor_of(actor)
+
+
+Person = Annotated[str, Options(whose)]
 
 
 def moment_option(help: str, *names: str) -> Any:
@@ -35,7 +53,9 @@ def moment_option(help: str, *names: str) -> Any:
 
 
 @app.command("set")
+@with_client
 def set_(
+    adeq: Adeq,
     name: Name,
     to: Annotated[str, typer.Option(metavar="ID", help="The person who answers.")],
     since: Annotated[float | None, moment_option("When it begins. [default: now]", "--from")] = None,
@@ -58,20 +78,15 @@ def set_(
     cascade: Annotated[bool, typer.Option("--cascade", help="Go on by the delegations of that person.")] = False,
     inactive: Annotated[bool, typer.Option("--inactive", help="Store it without an effect.")] = False,
     user: User = None,
-    actor: Actor = None,
-    principal: Principal = None,
-    kind: Kind = None,
+    by: Acting = YOU,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Store a delegation as a whole. Open requests move at once, and move back when it ends.
 
     Of several that fit a change, the first by name decides. WHEN is a span of time from now, such as 14d, an ISO 8601
     time with a zone, or seconds since the epoch.
     """
-    by = who(actor, principal, kind)
-    whose = by["actor"] if user is None else check_name("--user", user, "label")
+    whose = by["actor"] if user is None else user
     given: dict[str, Any] = {
         "to": check_name("--to", to, "label"),
         "from_ms": since and round(since * 1000),
@@ -85,94 +100,55 @@ def set_(
         "inactive": inactive or None,
     }
     item = {"name": check_name("delegation", name), **{field: one for field, one in given.items() if one is not None}}
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        (answer,) = ask(adeq, changes, "set_delegations", user=whose, item=[item], **by).items
+    changes = existing_changes(adeq, domain)
+    (answer,) = ask(adeq, changes, "set_delegations", user=whose, item=[item], **by).items
     if answer.status in REFUSED:
         raise AdeqError(REFUSED[answer.status].format(to=to, user=whose))
-    if output != Format.table:
-        print_json({"domain": domain, "user": whose, "delegation": name, "status": answer.status}, output)
-    else:
-        print(f"{'unchanged' if answer.status == 'same' else 'stored'} {name}: {to} answers for {whose}")
+    return Document(
+        {"domain": domain, "user": whose, "delegation": name, "status": answer.status},
+        f"{'unchanged' if answer.status == 'same' else 'stored'} {name}: {to} answers for {whose}",
+    )
 
 
 @app.command()
-def ls(
-    user: User = None,
-    actor: Actor = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def ls(adeq: Adeq, user: Person = YOU, domain: ThisDomain = DEFAULT) -> Lines:
     """List the delegations of a person."""
-    whose, found, away = _read(domain, url, user, actor)
-    if output != Format.table:
-        print_lines((_as_json(one) for one in found), output)
-        return
-    heads = ("delegation", "to", "from", "until", "only")
-    print_rows(heads, [_row(one) for one in found], spare=["from", "until"])
-    if away:
-        typer.echo(f"\nOthers answer {away:,} open requests of {whose}", err=True)
+    answer = ask(adeq, domain, "get_delegations", user=user)
+    return Lines(
+        answer.items,
+        ("delegation", "to", "from", "until", "only"),
+        _row,
+        _as_json,
+        spare=["from", "until"],
+        note=f"Others answer {answer.away:,} open requests of {user}" if answer.away else "",
+    )
 
 
 @app.command()
-def show(
-    name: Name,
-    user: User = None,
-    actor: Actor = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def show(adeq: Adeq, name: Name, user: Person = YOU, domain: ThisDomain = DEFAULT) -> Document:
     """Show all fields of a delegation."""
-    whose, entries, _ = _read(domain, url, user, actor)
+    entries = ask(adeq, domain, "get_delegations", user=user).items
     found = next((one for one in entries if one.name == name), None)
     if found is None:
-        text = f"adeq change delegation ls --user {whose}"
-        raise AdeqError(f"delegation: {whose} has none with the name {name!r} in domain {domain!r}; see {text}")
-    if output != Format.table:
-        print_json(_as_json(found), output)
-        return
-    rows = [(field, _shown(field, value)) for field, value in sorted(found.delegation.items())]
-    print_fields([("name", name), ("user", whose), *((field, text) for field, text in rows if text)])
+        text = f"adeq change delegation ls --user {user}"
+        raise AdeqError(f"delegation: {user} has none with the name {name!r} in domain {domain.name!r}; see {text}")
+    rows = {field: text for field, value in sorted(found.delegation.items()) if (text := _shown(field, value))}
+    return Document(_as_json(found), {"name": name, "user": user, **rows})
 
 
 @app.command()
-def rm(
-    names: Names,
-    user: User = None,
-    actor: Actor = None,
-    principal: Principal = None,
-    kind: Kind = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def rm(adeq: Adeq, names: Names, user: User = None, by: Acting = YOU, domain: ThisDomain = DEFAULT) -> Lines:
     """Remove delegations. Open requests move back.
 
     Exits with 1 if there is no such delegation.
     """
-    by = who(actor, principal, kind)
-    whose = by["actor"] if user is None else check_name("--user", user, "label")
-    items = [{"name": check_name("delegation", name), "remove": True} for name in names]
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        answers = ask(adeq, changes, "set_delegations", user=whose, item=items, **by).items
+    items = [{"name": name, "remove": True} for name in names]
+    answers = ask(adeq, domain, "set_delegations", user=by["actor"] if user is None else user, item=items, **by).items
     rows = [{"delegation": name, "status": answer.status} for name, answer in zip(names, answers, strict=True)]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        print_rows(("delegation", "status"), [tuple(row.values()) for row in rows])
-    if any(answer.status != "removed" for answer in answers):
-        raise typer.Exit(FAILED)
-
-
-def _read(domain: str, url: str, user: str | None, actor: str | None) -> tuple[str, list[Any], int]:
-    """The person, its delegations, and how many of its open requests others answer."""
-    whose = actor_of(actor) if user is None else check_name("--user", user, "label")
-    with connected(url) as adeq:
-        answer = ask(adeq, existing_changes(adeq, domain), "get_delegations", user=whose)
-    return whose, answer.items, answer.away
+    return Lines(rows, ("delegation", "status"), failed=any(row["status"] != "removed" for row in rows))
 
 
 def _as_json(one: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -12,8 +12,12 @@ from pyadeq.ext.change_text import CONTENT, actor_of, diff_of, lines_of, parts_t
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json
 from pyadeq.ext.cli.change_words import plain
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, safe, stdout
+from pyadeq.ext.cli.common import safe, stdout
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ext.cli.tables import print_rows
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 NOT_KEPT = (
@@ -22,13 +26,13 @@ NOT_KEPT = (
 )
 
 
+@with_client
 def diff(
+    adeq: Adeq,
     id: ChangeId,
     since: Annotated[int | None, typer.Option(min=1, metavar="REV", help="The revision that you have seen.")] = None,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Show what is different in a change since a revision: who wrote each revision after it, and the changed lines.
 
     Lines with - are those of the revision that you have seen, and lines with + those of the current one. Parameters
@@ -36,51 +40,42 @@ def diff(
     """
     if since is None:
         raise ConfigError(f"--since: name the revision that you have seen: adeq change diff {id} --since REV")
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        found = read(adeq, changes, id, with_log=1000)
-        now = found.change["rev"]
-        if since > now:
-            raise AdeqError(
-                f"--since: {id!r} has revision {now}, and no revision {since} yet; see adeq change show {id}"
-            )
-        before, after = (changes.get_revision(id, rev) for rev in (since, now))
+    changes = existing_changes(adeq, domain)
+    found = read(adeq, changes, id, with_log=1000)
+    now = found.change["rev"]
+    if since > now:
+        raise AdeqError(f"--since: {id!r} has revision {now}, and no revision {since} yet; see adeq change show {id}")
+    before, after = (changes.get_revision(id, rev) for rev in (since, now))
     steps = [one for one in map(entry_as_json, (one.entry for one in found.log)) if _is_step(one, since)]
     changed = _changed(before, after, steps, now - since)
-    if output != Format.table:
-        print_json(
-            {
-                "domain": domain,
-                "id": id,
-                "since": since,
-                "rev": now,
-                "state": found.change["state"],
-                "steps": steps,
-                "before": before and {name: _value(before, name) for name in changed},
-                "now": {name: _value(after, name) for name in changed},
-                "diff": before and {name: list(diff_of(before, after, name)) for name in changed},
-            },
-            output,
-        )
-        return
+    value = {
+        "domain": domain,
+        "id": id,
+        "since": since,
+        "rev": now,
+        "state": found.change["state"],
+        "steps": steps,
+        "before": before and {name: _value(before, name) for name in changed},
+        "now": {name: _value(after, name) for name in changed},
+        "diff": before and {name: list(diff_of(before, after, name)) for name in changed},
+    }
     if since == now:
-        print(f"{id} has revision {now} still; nothing is different")
-        return
-    print_rows(
-        ("rev", "time", "by", "changed"),
-        [_row(one) for one in steps],
-        right=["rev"],
-    )
+        return Document(value, f"{id} has revision {now} still; nothing is different")
+    return Document(value, lambda: _print(since, now, before, after, steps, changed))
+
+
+def _print(since: int, now: int, before: Any, after: Any, steps: list[dict[str, Any]], changed: list[str]) -> None:
+    print_rows(("rev", "time", "by", "changed"), map(_row, steps), right=["rev"])
     if len(steps) < now - since:
         typer.echo("\nThe log has not all of these revisions any more", err=True)
     if not changed:
         print(f"\nRevision {now} has the content of revision {since} again")
     elif before:
-        _print(["", f"--- revision {since}", f"+++ revision {now}"])
+        _print_lines(["", f"--- revision {since}", f"+++ revision {now}"])
     for name in changed:
         stdout().print(Text(f"\n{name.replace('_', ' ')}", style="bold"))
         if before:
-            _print(diff_of(before, after, name))
+            _print_lines(diff_of(before, after, name))
         else:
             stdout().print(Text(safe("\n".join(lines_of(raw(after, name)) or ["(empty)"]))), soft_wrap=True)
     if before is None:
@@ -110,6 +105,6 @@ def _value(content: Any, name: str) -> Any:
     return plain(raw(content, name))
 
 
-def _print(lines: Any) -> None:
+def _print_lines(lines: Any) -> None:
     for line in lines:
         stdout().print(Text(safe(line), style=STYLES.get(line[:1], "")), soft_wrap=True)

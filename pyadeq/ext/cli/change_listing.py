@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from enum import StrEnum
-from itertools import islice
 from typing import Annotated, Any
 
 import typer
 
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
+from pyadeq.ext.cli.arguments import Most
 from pyadeq.ext.cli.change_asking import Domain, existing_changes, pages
 from pyadeq.ext.cli.change_words import STYLES, brief, risk_of, text_of, title_of, with_iso
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_lines
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.running import Lines, with_client
 from pyadeq.keys import check_name
 
 COLUMNS = ("change", "state", "rev", "risk", "score", "age", "author", "title")
@@ -36,7 +34,9 @@ class StateName(StrEnum):
     cancelled = "cancelled"
 
 
+@with_client
 def ls(
+    adeq: Adeq,
     state: Annotated[StateName | None, typer.Option(case_sensitive=False, help="Only changes in this state.")] = None,
     author: Annotated[str | None, typer.Option(metavar="ID", help="Only changes of this author.")] = None,
     reviewer: Annotated[
@@ -45,12 +45,9 @@ def ls(
     resource: Annotated[str | None, typer.Option(metavar="TYPE:ID", help="Only changes to this resource.")] = None,
     team: Annotated[str | None, typer.Option(metavar="NAME", help="Only changes of this team.")] = None,
     tag: Annotated[str | None, typer.Option(metavar="NAME", help="Only changes with this tag.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
-    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    most: Most = None,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Lines:
     """List changes, the newest first: all of the domain, state by state, or those that match.
 
     --state goes with one of the other conditions. OVERDUE is a review whose time is over.
@@ -61,8 +58,16 @@ def ls(
         raise ConfigError(f"{' and '.join(f'--{name}' for name in wanted)}: give one of them, if need be with --state")
     if reviewer is not None:
         check_reviewer("--reviewer", reviewer)
-    with connected(url) as adeq:
-        _print(_find(adeq, existing_changes(adeq, domain), state, wanted), output, None if all else limit)
+    return Lines(
+        _find(adeq, existing_changes(adeq, domain), state, wanted),
+        COLUMNS,
+        lambda read: _row(*read),
+        lambda read: _as_json(read[0]),
+        right=["rev", "score", "age"],
+        spare=["score", "author", "age"],
+        styles=STYLES,
+        limit=most,
+    )
 
 
 def check_reviewer(option: str, text: str) -> str:
@@ -79,17 +84,6 @@ def _find(adeq: Adeq, changes: Any, state: StateName | None, wanted: dict[str, s
     for by, value in lists:
         for page in pages(adeq, changes, "list", by=by, value=value, limit=PAGE):
             yield from ((one, page.now) for one in page.items if state in (None, one.state))
-
-
-def _print(entries: Iterator[tuple[Any, float]], output: Format, limit: int | None) -> None:
-    shown = entries if limit is None else islice(entries, limit)
-    if output != Format.table:
-        print_lines((_as_json(entry) for entry, _ in shown), output)
-        return
-    rows = (_row(entry, now) for entry, now in shown)
-    print_rows(COLUMNS, rows, right=["rev", "score", "age"], spare=["score", "author", "age"], styles=STYLES)
-    if limit is not None and next(entries, None) is not None:
-        print(f"\nThere are more than {limit:,}: --limit N, or --all", file=sys.stderr)
 
 
 def _as_json(entry: Any) -> dict[str, Any]:

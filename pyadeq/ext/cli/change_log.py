@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -12,33 +12,37 @@ from rich.text import Text
 from pyadeq.errors import ConfigError
 from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
+from pyadeq.ext.cli.change_asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change_words import STYLES, plain, text_of
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, iso, print_lines, safe, stdout
+from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe, stdout
 from pyadeq.ext.cli.complete import change_ids
 from pyadeq.ext.cli.follow import follow
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Lines, Read, with_client
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 SHORTEST = 0.05  # seconds between two looks
 WORD = re.compile(r"(\w+)=(\S*)")
 
 
+@with_client
 def log(
+    adeq: Adeq,
     id: ChangeId,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Show at most this many, the newest.")] = 1000,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
+    domain: ThisDomain = DEFAULT,
     output: Output = Format.table,
-) -> None:
+) -> Lines | None:
     """Show the log of a change, the oldest entry first: each step, answer and comment, with its revision."""
-    with connected(url) as adeq:
-        found = read(adeq, existing_changes(adeq, domain), id, with_log=limit)
+    found = read(adeq, domain, id, with_log=limit)
     if output != Format.table:
-        print_lines((entry_as_json(one.entry) for one in found.log), output)
-        return
-    console = stdout()
+        return Lines((entry_as_json(one.entry) for one in found.log), ())
     for one in found.log:
-        console.print(Text(log_line(one.entry)), soft_wrap=True)
+        stdout().print(Text(log_line(one.entry)), soft_wrap=True)
+    return None
 
 
 def entry_as_json(entry: dict[str, Any]) -> dict[str, Any]:
@@ -57,31 +61,31 @@ def log_line(entry: dict[str, Any]) -> str:
     return safe("\n".join([head, *(f"    {line}" for line in text_of(entry["reason"]).splitlines())]))
 
 
+@with_client
 def watch(
+    adeq: Adeq,
     id: Annotated[
         str | None,
         typer.Argument(metavar="[ID]", help="Only this change. [default: the whole domain]", autocompletion=change_ids),
+        Read(lambda id: id and check_name("change", id)),
     ] = None,
     interval: Annotated[float, time_option("Time between two reads.")] = "200ms",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
+    domain: ThisDomain = DEFAULT,
     output: Output = Format.table,
-) -> None:
+) -> Lines | None:
     """Follow events from now on: new changes, answers, decisions and runs. Ctrl-C ends it.
 
     There is one line for each event, in the order of the domain's event stream; none is left out. With -o json, the
     events are one array, at the end.
     """
-    if id is not None:
-        check_name("change", id)
     console, kept = stdout(), []
-    with connected(url) as adeq, suppress(KeyboardInterrupt):
-        changes = existing_changes(adeq, domain)
-        client: Any = adeq.client
-        if client.hget(f"{changes.base}:config", "events_max") == b"0":
-            raise ConfigError(f"{domain} writes no events: adeq change configure --domain {domain} --events-max 100000")
-        for event in map(_event, follow(adeq, f"{changes.base}:events", max(interval, SHORTEST), seconds)):
+    client: Any = adeq.client
+    if client.hget(f"{domain.base}:config", "events_max") == b"0":
+        name = domain.name
+        raise ConfigError(f"{name} writes no events: adeq change configure --domain {name} --events-max 100000")
+    with suppress(KeyboardInterrupt):
+        for event in map(_event, follow(adeq, f"{domain.base}:events", max(interval, SHORTEST), seconds)):
             if id not in (None, event["id"]):
                 continue
             if output == Format.json:
@@ -90,8 +94,7 @@ def watch(
                 print(as_json(event), flush=True)
             else:
                 console.print(_line(event), soft_wrap=True)
-    if output == Format.json:
-        print_lines(kept, output)
+    return Lines(kept, ()) if output == Format.json else None
 
 
 def _event(texts: dict[str, str]) -> dict[str, Any]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, ask, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, ThisDomain, ask, existing_changes, read_revision
 from pyadeq.ext.cli.change_listing import check_reviewer
 from pyadeq.ext.cli.change_refusals import refusal
-from pyadeq.ext.cli.change_who import Actor, Kind, Principal, who
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.change_who import YOU, Acting
 from pyadeq.ext.cli.complete import policy_names
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 
 class PriorityName(StrEnum):
@@ -27,7 +31,9 @@ class PriorityName(StrEnum):
     urgent = "urgent"
 
 
+@with_client
 def submit(
+    adeq: Adeq,
     id: ChangeId,
     policy: Annotated[str, typer.Option(metavar="NAME", help="The policy of the review.", autocompletion=policy_names)],
     rev: Annotated[
@@ -43,13 +49,9 @@ def submit(
         PriorityName, typer.Option(case_sensitive=False, help="How urgent the review is.")
     ] = PriorityName.normal,
     timeout: Annotated[float | None, time_option("How long it may take. [default: as the policy says]")] = None,
-    actor: Actor = None,
-    principal: Principal = None,
-    kind: Kind = None,
+    by: Acting = YOU,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Ask for the review of a draft.
 
     A change whose policy needs a risk or a preview waits for it, as SUBMITTED. If the policy lets low risks pass, it
@@ -57,61 +59,44 @@ def submit(
     """
     check_name("--policy", policy)
     items = [{"reviewer": check_reviewer("--reviewer", one)} for one in reviewer or ()]
-    by = who(actor, principal, kind)
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        wanted = read_revision(adeq, changes, id, rev)["rev"]
-        answer = ask(
-            adeq,
-            changes,
-            "submit",
-            id=id,
-            rev=wanted,
-            policy=policy,
-            priority=priority.value,
-            timeout=timeout,
-            item=items,
-            **by,
-        )
+    changes = existing_changes(adeq, domain)
+    wanted = read_revision(adeq, changes, id, rev)["rev"]
+    answer = ask(
+        adeq,
+        changes,
+        "submit",
+        id=id,
+        rev=wanted,
+        policy=policy,
+        priority=priority.value,
+        timeout=timeout,
+        item=items,
+        **by,
+    )
     if answer.status not in ("submitted", "reviewing", "approved"):
         raise refusal(changes, id, answer, by["actor"], wanted)
-    if output != Format.table:
-        about = {"domain": domain, "id": id, "state": answer.status}
-        print_json({**about, "rev": answer.rev, "round": answer.round, "digest": answer.digest}, output)
-    else:
-        waits = {"submitted": "; it waits for its risk or preview: adeq change assess", "approved": ", by its policy"}
-        print(f"{id} revision {answer.rev} is {answer.status.upper()}{waits.get(answer.status, '')}")
+    about = {"domain": domain, "id": id, "state": answer.status}
+    waits = {"submitted": "; it waits for its risk or preview: adeq change assess", "approved": ", by its policy"}
+    return Document(
+        {**about, "rev": answer.rev, "round": answer.round, "digest": answer.digest},
+        f"{id} revision {answer.rev} is {answer.status.upper()}{waits.get(answer.status, '')}",
+    )
 
 
 def moving(to: str) -> Callable[..., None]:
     """The function of a command that moves a change."""
 
+    @with_client
     def move(
-        id: ChangeId,
-        message: Message = "",
-        actor: Actor = None,
-        principal: Principal = None,
-        kind: Kind = None,
-        domain: Domain = "default",
-        url: Url = DEFAULT_URL,
-        output: Output = Format.table,
-    ) -> None:
-        by = who(actor, principal, kind)
-        with connected(url) as adeq:
-            changes = existing_changes(adeq, domain)
-            check_name("change", id)
-            answer = ask(adeq, changes, "move", id=id, to=to, reason=message or None, **by)
+        adeq: Adeq, id: ChangeId, message: Message = "", by: Acting = YOU, domain: ThisDomain = DEFAULT
+    ) -> Document:
+        answer = ask(adeq, domain, "move", id=id, to=to, reason=message or None, **by)
         if answer.status not in ("draft", "cancelled", "cancelling"):
-            raise refusal(changes, id, answer, by["actor"])
-        _answer(domain, id, answer, output)
+            raise refusal(domain, id, answer, by["actor"])
+        stopping = f"{id} revision {answer.rev}: its applier is asked to stop; see adeq change show {id}"
+        return Document(
+            {"domain": domain.name, "id": id, "status": answer.status, "rev": answer.rev},
+            stopping if answer.status == "cancelling" else f"{id} revision {answer.rev} is {answer.status.upper()}",
+        )
 
     return move
-
-
-def _answer(domain: str, id: str, answer: Any, output: Format) -> None:
-    if output != Format.table:
-        print_json({"domain": domain, "id": id, "status": answer.status, "rev": answer.rev}, output)
-    elif answer.status == "cancelling":
-        print(f"{id} revision {answer.rev}: its applier is asked to stop; see adeq change show {id}")
-    else:
-        print(f"{id} revision {answer.rev} is {answer.status.upper()}")

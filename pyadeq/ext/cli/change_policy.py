@@ -10,14 +10,15 @@ import typer
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes
+from pyadeq.ext.cli.change_asking import Domain, ThisDomain, ask
 from pyadeq.ext.cli.change_listing import check_reviewer
-from pyadeq.ext.cli.change_who import Actor, actor_of
+from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.change_words import plain
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.complete import policy_names
 from pyadeq.ext.cli.lock_listing import span
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Document, Lines, Read, with_client
+from pyadeq.ext.cli.tables import print_fields
 from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
 
@@ -25,8 +26,16 @@ app = noun("Policies: who has to approve a change, and what happens if nobody an
 TASK = ("step", "kind", "lane", "priority")
 TIMES = ("remind", "escalate", "timeout", "approval")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The policy.", autocompletion=policy_names)]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="The policies.", autocompletion=policy_names)]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="The policy.", autocompletion=policy_names),
+    Read(lambda name: check_name("policy", name)),
+]
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="The policies.", autocompletion=policy_names),
+    Read(lambda names: [check_name("policy", name) for name in names]),
+]
 
 
 class Needs(StrEnum):
@@ -57,7 +66,9 @@ class OnTimeout(StrEnum):
 
 
 @app.command("set")
+@with_client
 def set_(
+    adeq: Adeq,
     name: Name,
     required: Annotated[int, typer.Option(min=1, max=32, metavar="N", help="How many approvals a change needs.")],
     rejections: Annotated[
@@ -118,11 +129,9 @@ def set_(
             "Also with lane and priority: approved=KIND,LANE,5. Repeat it for more.",
         ),
     ] = None,
-    actor: Actor = None,
+    actor: By = YOU,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Store a policy as a whole: what is not given has its default. The domain is created if it does not exist.
 
     A change keeps the policy that it was submitted with, whatever happens to the policy later. Tasks go to the queue of
@@ -148,75 +157,63 @@ def set_(
         "delegation_depth": delegation_depth,
         **_tasks(task),
     }
-    check_name("policy", name)
     if (escalate is None) != (not escalate_to):
         raise ConfigError("--escalate: it goes with --escalate-to; give both, or none")
     if on_timeout == OnTimeout.approve and timeout_approve_below is None:
         raise ConfigError("--timeout-approve-below: name the risk below which a timeout approves")
     item = {"name": name, **{field: value for field, value in given.items() if value is not None}}
-    with connected(url) as adeq:
-        (answer,) = ask(adeq, adeq.noun("change", domain), "set_policies", actor=actor_of(actor), item=[item]).items
-    if output != Format.table:
-        print_json({"domain": domain, "policy": name, "status": answer.status, "version": answer.version}, output)
-    else:
-        print(f"{'unchanged' if answer.status == 'same' else 'stored'} {name}@{answer.version}")
-
-
-@app.command()
-def ls(domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
-    """List the policies of a domain."""
-    with connected(url) as adeq:
-        found = _read(adeq, domain)
-    if output != Format.table:
-        print_lines((_as_json(one) for one in found), output)
-        return
-    heads = ("policy", "version", "required", "rejections", "needs", "timeout", "reviewers")
-    print_rows(
-        heads, (_row(one) for one in found), right=heads[1:4], spare=["version", "needs", "timeout", "rejections"]
+    (answer,) = ask(adeq, adeq.noun("change", domain), "set_policies", actor=actor, item=[item]).items
+    return Document(
+        {"domain": domain, "policy": name, "status": answer.status, "version": answer.version},
+        f"{'unchanged' if answer.status == 'same' else 'stored'} {name}@{answer.version}",
     )
-    if not found:
-        typer.echo(f"\n{domain!r} has no policies; adeq change policy set creates one", err=True)
 
 
 @app.command()
-def show(name: Name, domain: Domain = "default", url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def ls(adeq: Adeq, domain: ThisDomain = DEFAULT) -> Lines:
+    """List the policies of a domain."""
+    heads = ("policy", "version", "required", "rejections", "needs", "timeout", "reviewers")
+    return Lines(
+        ask(adeq, domain, "get_policies", item=[]).items,
+        heads,
+        _row,
+        _as_json,
+        right=heads[1:4],
+        spare=["version", "needs", "timeout", "rejections"],
+        none=f"{domain.name!r} has no policies; adeq change policy set creates one",
+    )
+
+
+@app.command()
+@with_client
+def show(adeq: Adeq, name: Name, domain: ThisDomain = DEFAULT) -> Document:
     """Show all fields of a policy."""
-    check_name("policy", name)
-    with connected(url) as adeq:
-        (found,) = _read(adeq, domain, name)
+    (found,) = ask(adeq, domain, "get_policies", item=[name]).items
     if found.status == "unknown":
-        raise AdeqError(f"policy: there is no {name!r} in domain {domain!r}; see adeq change policy ls")
-    if output != Format.table:
-        print_json(_as_json(found), output)
-        return
+        raise AdeqError(f"policy: there is no {name!r} in domain {domain.name!r}; see adeq change policy ls")
     fields = _as_json(found)
-    tasks = [f"{one['step']}={one['kind']},{one['lane']},{one['priority']}" for one in fields.pop("tasks")]
-    rows = [(field.replace("_", "-"), _shown(field, value)) for field, value in sorted(fields.items())]
+    return Document(fields, lambda: _print(fields))
+
+
+def _print(policy: dict[str, Any]) -> None:
+    tasks = [f"{one['step']}={one['kind']},{one['lane']},{one['priority']}" for one in policy["tasks"]]
+    fields = sorted((field, value) for field, value in policy.items() if field != "tasks")
+    rows = [(field.replace("_", "-"), _shown(field, value)) for field, value in fields]
     print_fields([*rows, *(("task", text) for text in tasks)])
 
 
 @app.command()
-def rm(
-    names: Names,
-    actor: Actor = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+@with_client
+def rm(adeq: Adeq, names: Names, actor: By = YOU, domain: ThisDomain = DEFAULT) -> Lines:
     """Remove policies. Changes that were submitted with them keep their copy.
 
     Exits with 1 if there is no such policy.
     """
-    items = [{"name": check_name("policy", name), "remove": True} for name in names]
-    with connected(url) as adeq:
-        answers = ask(adeq, existing_changes(adeq, domain), "set_policies", actor=actor_of(actor), item=items).items
+    items = [{"name": name, "remove": True} for name in names]
+    answers = ask(adeq, domain, "set_policies", actor=actor, item=items).items
     rows = [{"policy": name, "status": answer.status} for name, answer in zip(names, answers, strict=True)]
-    if output != Format.table:
-        print_lines(rows, output)
-    else:
-        print_rows(("policy", "status"), [tuple(row.values()) for row in rows])
-    if any(answer.status != "removed" for answer in answers):
-        raise typer.Exit(FAILED)
+    return Lines(rows, ("policy", "status"), failed=any(row["status"] != "removed" for row in rows))
 
 
 def _tasks(given: list[str] | None) -> dict[str, Any]:
@@ -234,11 +231,6 @@ def _tasks(given: list[str] | None) -> dict[str, Any]:
             found[f"{step}_lane"] = check_name("--task", lane, "lane")
         if priority:
             found[f"{step}_priority"] = int(priority)
-    return found
-
-
-def _read(adeq: Adeq, domain: str, *names: str) -> list[Any]:
-    found: list[Any] = ask(adeq, existing_changes(adeq, domain), "get_policies", item=list(names)).items
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +12,14 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import content_of_file, time_option
 from pyadeq.ext.cli.change_asking import Domain, ask, existing_changes, read
 from pyadeq.ext.cli.change_refusals import moved, refusal
-from pyadeq.ext.cli.change_who import Actor, Kind, Principal, who
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.change_who import YOU, Acting
 from pyadeq.ext.cli.complete import change_ids
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ids import new_ulid
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 KEPT = ("type", "version", "description", "resources", "rollback_strategy", "timeout", "priority")
 KEPT_TOO = ("author_name", "team", "ticket_ref", "tags")  # metadata
@@ -31,7 +34,9 @@ class Rollback(StrEnum):
     automatic = "automatic"
 
 
+@with_client
 def put(
+    adeq: Adeq,
     id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="The change. [default: a new id]", autocompletion=change_ids)
     ] = None,
@@ -53,13 +58,9 @@ def put(
     team: Annotated[str | None, typer.Option(metavar="NAME", help="The team.")] = None,
     ticket: Annotated[str | None, typer.Option(metavar="TEXT", help="The ticket.")] = None,
     tag: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A tag; repeat it for more.")] = None,
-    actor: Actor = None,
-    principal: Principal = None,
-    kind: Kind = None,
+    by: Acting = YOU,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Create a draft; with --rev, write the next revision of a change. The domain is created if it does not exist.
 
     In a next revision, what is not given stays as it is, and a list that is given replaces the one before. Other
@@ -83,28 +84,26 @@ def put(
         "tags": tag and [one for one in tag if one],
     }
     given = {field: value for field, value in given.items() if value is not None}
-    by = who(actor, principal, kind)
     if rev is None:
         for option, field in (("--type", "type"), ("--description", "description")):
             if not given.get(field):
                 raise ConfigError(f"{option}: a new change needs one; to write a revision of a change, add --rev")
-    with connected(url) as adeq:
-        if rev is not None:
-            changes = existing_changes(adeq, domain)
-            given = {**_current(adeq, changes, name, rev), **given}
-        else:
-            changes = adeq.noun("change", domain)
-        given |= {"change_type": given.pop("type"), "team": given.get("team") or None}
-        answer = ask(adeq, changes, "put", id=name, expect_rev=rev or 0, **given, **by)
+    if rev is not None:
+        changes = existing_changes(adeq, domain)
+        given = {**_current(adeq, changes, name, rev), **given}
+    else:
+        changes = adeq.noun("change", domain)
+    given |= {"change_type": given.pop("type"), "team": given.get("team") or None}
+    answer = ask(adeq, changes, "put", id=name, expect_rev=rev or 0, **given, **by)
     if answer.status not in ("created", "revised", "edited", "unchanged"):
         raise refusal(changes, name, answer, by["actor"], rev)
-    if output != Format.table:
-        fields = {field: value for field, value in answer.fields.items() if field != "now"}
-        print_json({"domain": domain, "id": name, "status": answer.status, **fields}, output)
-    else:
-        void = answer.status == "revised" and answer.state != "draft"
-        more = f"; round {answer.round} begins, and earlier answers are void" if void else ""
-        print(f"{answer.status} {name} revision {answer.rev} ({answer.state.upper()}){more}")
+    fields = {field: value for field, value in answer.fields.items() if field != "now"}
+    void = answer.status == "revised" and answer.state != "draft"
+    more = f"; round {answer.round} begins, and earlier answers are void" if void else ""
+    return Document(
+        {"domain": domain, "id": name, "status": answer.status, **fields},
+        f"{answer.status} {name} revision {answer.rev} ({answer.state.upper()}){more}",
+    )
 
 
 def _current(adeq: Any, changes: Any, id: str, rev: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,13 +11,17 @@ from pyadeq import ChangeAnswer
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, existing_changes, read_revision
 from pyadeq.ext.cli.change_refusals import refusal
-from pyadeq.ext.cli.change_who import Actor, Groups, Kind, Principal, groups_of, who
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.change_who import YOU, Acting, GroupsOf
+from pyadeq.ext.cli.running import Document, with_client
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 Rev = Annotated[int | None, typer.Option(min=1, metavar="N", help="The revision that you have seen; always needed.")]
 Digest = Annotated[
     str | None, typer.Option(metavar="HEX", help="Its digest, if you have it: the command compares it, too.")
 ]
+Proof = Annotated[str | None, typer.Option(metavar="TEXT", help="What is known of your login, for the log.")]
 ANSWERS = {
     "approve": "approval",
     "reject": "rejection",
@@ -37,7 +41,9 @@ HELP = {
 def answering(action: str) -> Callable[..., None]:
     """The function of a command that answers a request."""
 
+    @with_client
     def respond(
+        adeq: Adeq,
         id: ChangeId,
         rev: Rev = None,
         message: Message = "",
@@ -45,61 +51,43 @@ def answering(action: str) -> Callable[..., None]:
             int | None, typer.Option(min=1, max=100_000, metavar="N", help="Only this request. [default: any of yours]")
         ] = None,
         digest: Digest = None,
-        proof: Annotated[
-            str | None, typer.Option(metavar="TEXT", help="What is known of your login, for the log.")
-        ] = None,
-        group: Groups = None,
-        actor: Actor = None,
-        principal: Principal = None,
-        kind: Kind = None,
+        proof: Proof = None,
+        groups: GroupsOf = YOU,
+        by: Acting = YOU,
         domain: Domain = "default",
-        url: Url = DEFAULT_URL,
-        output: Output = Format.table,
-    ) -> None:
-        by = {**who(actor, principal, kind), "groups": groups_of(group), "proof": proof}
+    ) -> Document:
         seen = check_rev(id, rev)
-        with connected(url) as adeq:
-            changes = existing_changes(adeq, domain)
-            change = read_revision(adeq, changes, id, seen, digest)
-            item = {
-                "id": id,
-                "rev": seen,
-                "digest": change["digest"],
-                "action": action,
-                "slot": request or 0,
-                "reason": message,
-            }
-            (answer,) = changes.respond([ChangeAnswer(**item)], **by)
+        changes = existing_changes(adeq, domain)
+        change = read_revision(adeq, changes, id, seen, digest)
+        about = {"id": id, "rev": seen, "digest": change["digest"], "action": action}
+        item = ChangeAnswer(**about, slot=request or 0, reason=message)
+        (answer,) = changes.respond([item], **by, groups=groups, proof=proof)
         if answer.status not in ("recorded", "approved", "rejected", "same"):
             raise refusal(changes, id, answer, by["actor"], seen)
-        _print(domain, item, answer, by["actor"], output)
+        return _document(changes, about, answer, by["actor"])
 
     return respond
 
 
+@with_client
 def comment(
+    adeq: Adeq,
     id: ChangeId,
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The comment.")],
-    proof: Annotated[str | None, typer.Option(metavar="TEXT", help="What is known of your login, for the log.")] = None,
-    actor: Actor = None,
-    principal: Principal = None,
-    kind: Kind = None,
+    proof: Proof = None,
+    by: Acting = YOU,
     domain: Domain = "default",
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Write a comment into the log of a change. Anybody may, in any state; it decides nothing."""
     if not message:
         raise ConfigError("--message: it is empty; say what the comment is")
-    by = {**who(actor, principal, kind), "proof": proof}
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        change = read_revision(adeq, changes, id, None)
-        item = {"id": id, "rev": change["rev"], "digest": change["digest"], "action": "comment", "reason": message}
-        (answer,) = changes.respond([ChangeAnswer(**item)], **by)
+    changes = existing_changes(adeq, domain)
+    change = read_revision(adeq, changes, id, None)
+    about = {"id": id, "rev": change["rev"], "digest": change["digest"], "action": "comment"}
+    (answer,) = changes.respond([ChangeAnswer(**about, reason=message)], **by, proof=proof)
     if answer.status != "commented":
         raise refusal(changes, id, answer, by["actor"])
-    _print(domain, item, answer, by["actor"], output)
+    return _document(changes, about, answer, by["actor"])
 
 
 def check_rev(id: str, rev: int | None) -> int:
@@ -109,14 +97,13 @@ def check_rev(id: str, rev: int | None) -> int:
     return rev
 
 
-def _print(domain: str, item: dict[str, Any], answer: Any, actor: str, output: Format) -> None:
-    id, rev, action = item["id"], item["rev"], item["action"]
-    if output != Format.table:
-        about = {"domain": domain, "id": id, "rev": rev, "action": action, "actor": actor}
-        print_json({**about, "status": answer.status, **answer.fields}, output)
-    elif answer.status == "commented":
-        print(f"{id} revision {rev}: the comment is in the log")
+def _document(changes: Any, about: dict[str, Any], answer: Any, actor: str) -> Document:
+    id, rev, action = about["id"], about["rev"], about["action"]
+    if answer.status == "commented":
+        said = "the comment is in the log"
     elif answer.status == "same":
-        print(f"{id} revision {rev}: {actor} has given this answer already; nothing was changed")
+        said = f"{actor} has given this answer already; nothing was changed"
     else:
-        print(f"{id} revision {rev}: the {ANSWERS[action]} of {actor} counts; the change is {answer.state.upper()}")
+        said = f"the {ANSWERS[action]} of {actor} counts; the change is {answer.state.upper()}"
+    value = {"domain": changes.name, "id": id, "rev": rev, "action": action, "actor": actor, "status": answer.status}
+    return Document({**value, **answer.fields}, f"{id} revision {rev}: {said}")

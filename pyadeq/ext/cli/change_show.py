@@ -16,13 +16,15 @@ from pyadeq import Adeq, Change
 from pyadeq.errors import AdeqError
 from pyadeq.ext.change_text import follow_ids, path_of, shown
 from pyadeq.ext.cli.arguments import many, time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
+from pyadeq.ext.cli.change_asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
 from pyadeq.ext.cli.change_refusals import in_domain
 from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, as_json, connected, print_json, safe, stdout
+from pyadeq.ext.cli.common import Format, Output, as_json, safe, stdout
 from pyadeq.ext.cli.live import Live
 from pyadeq.ext.cli.lock_listing import ago, ahead
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ext.cli.tables import columns, print_fields, print_rows
 from pyadeq.models import TaskView
 
@@ -35,7 +37,9 @@ TAMPERED = "the stored content does not have this digest, so somebody has change
 SHORTEST = 0.1  # seconds between two looks
 
 
+@with_client
 def show(
+    adeq: Adeq,
     id: ChangeId,
     log: Annotated[int, typer.Option("--log", min=0, max=1000, metavar="N", help="How many entries of its log.")] = 5,
     watch: Annotated[
@@ -43,30 +47,25 @@ def show(
     ] = False,
     interval: Annotated[float, time_option("With --watch: time between two reads.")] = "1",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("With --watch: end after this time.", "--for")] = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
+    domain: ThisDomain = DEFAULT,
     output: Output = Format.table,
-) -> None:
+) -> Document | None:
     """Show a change: its state, who has voted, who is awaited and until when, its risk, its resources, its log.
 
     With -o json, all that is stored. adeq change diff compares it with an earlier revision.
     """
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        options = {"with_texts": True, "with_requests": True, "with_log": log}
-        if watch:
-            _watch(adeq, changes, id, options, max(interval, SHORTEST), seconds, output)
-            return
-        found, checked = read(adeq, changes, id, **options), changes.get(id, log=1000)
-        tasks = _tasks(adeq, changes, checked) if checked and found.change.get("p_follows") else []
+    options = {"with_texts": True, "with_requests": True, "with_log": log}
+    if watch:
+        return _watch(adeq, domain, id, options, max(interval, SHORTEST), seconds, output)
+    found, checked = read(adeq, domain, id, **options), domain.get(id, log=1000)
+    tasks = _tasks(adeq, domain, checked) if checked and found.change.get("p_follows") else []
     intact = checked is None or checked.rev != found.change["rev"] or checked.intact
-    if output != Format.table:
-        follow = [one.model_dump(include=set(OF_TASKS)) for one in tasks]
-        print_json({"domain": domain, "id": id, **as_fields(found), "tasks": follow, "intact": intact}, output)
-        return
-    _print(domain, id, found, tasks)
-    if not intact:
-        typer.echo(f"\nDo not approve it: {TAMPERED}", err=True)
+    follow = [one.model_dump(include=set(OF_TASKS)) for one in tasks]
+    return Document(
+        {"domain": domain.name, "id": id, **as_fields(found), "tasks": follow, "intact": intact},
+        lambda: _print(domain.name, id, found, tasks),
+        note="" if intact else f"Do not approve it: {TAMPERED}",
+    )
 
 
 def _tasks(adeq: Adeq, changes: Any, change: Change) -> list[TaskView]:
@@ -234,7 +233,7 @@ def _requests(found: Any) -> Iterator[tuple[str, ...]]:
 
 def _watch(
     adeq: Adeq, changes: Any, id: str, options: dict[str, Any], interval: float, seconds: float | None, output: Format
-) -> None:
+) -> Document | None:
     found: Any = None
     with Live() as live, suppress(KeyboardInterrupt):
         for found in _looks(adeq, changes, id, options, interval, seconds):
@@ -242,8 +241,9 @@ def _watch(
                 live.show(_picture(id, found), _line(id, found))
             elif output == Format.jsonl:
                 print(as_json({"domain": changes.name, "id": id, **as_fields(found)}), flush=True)
-    if output == Format.json and found is not None:
-        print_json({"domain": changes.name, "id": id, **as_fields(found)})
+    if output != Format.json or found is None:
+        return None
+    return Document({"domain": changes.name, "id": id, **as_fields(found)})
 
 
 def _looks(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from math import inf
@@ -14,12 +13,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pyadeq import Adeq
-from pyadeq.ext.cli.arguments import many, time_option
-from pyadeq.ext.cli.change_asking import Domain, existing_changes, pages
-from pyadeq.ext.cli.change_who import Actor, Groups, Principal, actor_of, groups_of
+from pyadeq.ext.cli.arguments import Most, many, time_option
+from pyadeq.ext.cli.change_asking import ThisDomain, pages
+from pyadeq.ext.cli.change_who import YOU, Actor, GroupsOf, Principal, actor_of
 from pyadeq.ext.cli.change_words import STYLES, brief, risk_of, text_of, title_of, with_iso
-from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, as_json, connected, print_json, print_lines
+from pyadeq.ext.cli.common import PLACE, Format, Output, as_json
 from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.noun_arguments import DEFAULT
+from pyadeq.ext.cli.running import Answer, Document, Lines, with_client
 from pyadeq.ext.cli.tables import columns, print_rows
 from pyadeq.keys import check_name
 
@@ -29,22 +30,22 @@ WIDE = 4  # columns that only -o wide has
 SHORTEST = 0.1  # seconds between two looks
 
 
+@with_client
 def inbox(
+    adeq: Adeq,
     user: Annotated[
         str | None, typer.Argument(metavar="[USER]", help="Whose. [default: the one of --as, or your user name]")
     ] = None,
-    group: Groups = None,
+    groups: GroupsOf = YOU,
     actor: Actor = None,
     principal: Principal = None,
-    limit: Annotated[int, typer.Option(min=1, max=10**9, help="List at most this many.")] = 100,
-    all: Annotated[bool, typer.Option("--all", help="No limit.")] = False,
+    most: Most = None,
     watch: Annotated[bool, typer.Option("--watch", help="Show it again when it changes. Ctrl-C ends it.")] = False,
     interval: Annotated[float, time_option("With --watch: time between two reads.")] = "2",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("With --watch: end after this time.", "--for")] = None,
-    domain: Domain = "default",
-    url: Url = DEFAULT_URL,
+    domain: ThisDomain = DEFAULT,
     output: Output = Format.table,
-) -> None:
+) -> Answer:
     """List the changes that wait for an answer of a user, and of its groups, the most urgent first.
 
     It leaves out what the user cannot answer: changes that the user has written, or has answered. `age` is the time
@@ -52,23 +53,16 @@ def inbox(
     approve, reject or request-changes.
     """
     name = actor_of(actor) if user is None else check_name("user", user, "label")
-    asked = {"user": name, "principal": principal or None, "groups": groups_of(group)}
-    most = None if all else limit
-    with connected(url) as adeq:
-        changes = existing_changes(adeq, domain)
-        if watch:
-            _watch(adeq, changes, asked, most, max(interval, SHORTEST), seconds, output)
-            return
-        found, now, more = _read(adeq, changes, asked, most)
+    asked = {"user": name, "principal": principal or None, "groups": groups}
+    if watch:
+        return _watch(adeq, domain, asked, most, max(interval, SHORTEST), seconds, output)
+    found, now, more = _read(adeq, domain, asked, most)
     if output != Format.table:
-        print_lines(map(_as_json, found), output)
-        return
+        return Lines(map(_as_json, found), ())
     if not found:
-        print(_nothing(asked))
-        return
+        return Document(None, _nothing(asked))
     print_rows(_columns(), _rows(found, now), right=RIGHT, styles=STYLES)
-    if more:
-        print("\nThere are more: --limit N, or --all", file=sys.stderr)
+    return Document(None, [], note="There are more: --limit N, or --all" if more else "")
 
 
 def _read(adeq: Adeq, changes: Any, asked: dict[str, Any], limit: int | None) -> tuple[list[Any], float, bool]:
@@ -134,7 +128,7 @@ def _watch(
     interval: float,
     seconds: float | None,
     output: Format,
-) -> None:
+) -> Document | None:
     found: list[Any] = []
     with Live() as live, suppress(KeyboardInterrupt):
         for found, now, more in _looks(adeq, changes, asked, limit, interval, seconds):
@@ -142,8 +136,7 @@ def _watch(
                 live.show(_picture(asked, found, now, more), _line(asked, found))
             elif output == Format.jsonl:
                 print(as_json([_as_json(one) for one in found]), flush=True)
-    if output == Format.json:
-        print_json([_as_json(one) for one in found])
+    return Document([_as_json(one) for one in found]) if output == Format.json else None
 
 
 def _looks(
