@@ -11,24 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.cli.arguments import moment, time_option
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    Format,
-    Output,
-    Url,
-    connected,
-    iso,
-    print_json,
-    print_lines,
-    safe,
-)
+from pyadeq.ext.cli.arguments import many, moment, time_option
+from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, iso, print_json, safe
 from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.tables import print_fields, print_rows
+from pyadeq.ext.cli.running import Answer, Document, Lines, Table, with_client_of, without_client
+from pyadeq.ext.cli.tables import print_fields
 from pyadeq.ext.cli.tree import NOUNS, noun
 
 if TYPE_CHECKING:
+    from pyadeq import Adeq
     from pyadeq.ext.archive import Archive, Archived, Written
 
 app = noun(NOUNS["archive"])
@@ -45,7 +36,9 @@ Since = Annotated[float | None, time_option("Only events of this last time, such
 
 
 @app.command()
+@with_client_of(codec=None)
 def write(
+    adeq: Adeq,
     place: Place,
     stream: Streams = None,
     since: Since = None,
@@ -56,9 +49,8 @@ def write(
     group: GroupName = "archive",
     hold: Annotated[float, time_option("Events that a killed run has read come again after this time.")] = "1m",  # type: ignore[assignment]
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="About this number of events a stream.")] = None,
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
-) -> None:
+) -> Answer:
     """Archive the events that are not archived yet, and the records of the tasks and changes that they end.
 
     It reads as a group of the events, so each run goes on where the last one has ended, also if that was killed. What
@@ -66,24 +58,24 @@ def write(
     its own.
     """
     archive = _archive(place)
-    with connected(url, codec=None) as adeq:
-        streams = stream or archive.streams(adeq)
-        _check(streams)
-        options: dict[str, Any] = {"group": group, "hold": hold, "tasks": tasks, "changes": changes, "limit": limit}
-        options["since"] = None if since is None else time() - since
-        lag = archive.lag(adeq, streams=streams, group=group)
-        seen: dict[str, int] = {}
+    streams = stream or archive.streams(adeq)
+    _check(streams)
+    options: dict[str, Any] = {"group": group, "hold": hold, "tasks": tasks, "changes": changes, "limit": limit}
+    options["since"] = None if since is None else time() - since
+    lag = archive.lag(adeq, streams=streams, group=group)
+    seen: dict[str, int] = {}
 
-        def tell(stream: str, read: int) -> None:
-            seen[stream] = read
-            bar.update(sum(seen.values()))
+    def tell(stream: str, read: int) -> None:
+        seen[stream] = read
+        bar.update(sum(seen.values()))
 
-        with Bar("Archiving", sum(lag.values()), "events") as bar:
-            done = archive.write(adeq, streams=streams, progress=tell, **options)
-    _print_written(place, done, output)
+    with Bar("Archiving", sum(lag.values()), "events") as bar:
+        done = archive.write(adeq, streams=streams, progress=tell, **options)
+    return _written(place, done, output)
 
 
 @app.command()
+@without_client
 def read(
     place: Place,
     stream: Streams = None,
@@ -93,17 +85,19 @@ def read(
     until: Annotated[
         float | None, typer.Option(parser=moment, metavar="TIME", help="Only events before this ISO 8601 time.")
     ] = None,
-    output: Output = Format.table,
-) -> None:
+) -> Lines:
     """Print what is archived, stream by stream, in order. Each record comes once. With -o jsonl, one line for each."""
     archive = _archive(place)
     _check(stream or [])
     _there(archive)
     found = archive.read(streams=stream or [], since=since, until=until)
-    if output != Format.table:
-        print_lines((json.loads(one.as_line()) for one in found), output)
-    else:
-        print_rows(["time", "stream", "what", "ids", "details"], map(_row, found), spare=["details", "stream"])
+    return Lines(
+        found,
+        ["time", "stream", "what", "ids", "details"],
+        _row,
+        lambda one: json.loads(one.as_line()),
+        spare=["details", "stream"],
+    )
 
 
 @app.command()
@@ -169,20 +163,7 @@ def _there(archive: Archive) -> None:
         raise AdeqError(f"nothing is archived at {archive.url}; see adeq archive write")
 
 
-def _print_written(place: str, done: Sequence[Written], output: Format) -> None:
-    if output == Format.jsonl:
-        print_lines((one._asdict() for one in done), output)
-    elif output == Format.json:
-        print_json({"place": place, "streams": [one._asdict() for one in done]}, output)
-    else:
-        heads = ["stream", "events", "tasks", "changes", "parts", "bytes", "gone", "lost", "left out"]
-        rows = [[one.stream, *(f"{n:,}" for n in one[1:])] for one in done if any(one[1:])]
-        if rows:
-            print_rows(heads, rows, right=heads[1:], spare=["left out", "gone", "parts"])
-            print()
-        events = sum(one.events for one in done)
-        streams = f"{len(rows):,} stream{'' if len(rows) == 1 else 's'}"
-        print(f"{events:,} events archived, of {streams}; {len(done) - len(rows):,} had none")
+def _written(place: str, done: Sequence[Written], output: Format) -> Answer:
     for one in done:
         if one.lost:
             number = "an unknown number of" if one.lost < 0 else f"{one.lost:,}"
@@ -191,6 +172,15 @@ def _print_written(place: str, done: Sequence[Written], output: Format) -> None:
                 "archive more often, or raise events_max there",
                 err=True,
             )
+    plain = [one._asdict() for one in done]
+    if output == Format.jsonl:
+        return Lines(plain, ())
+    heads = ["stream", "events", "tasks", "changes", "parts", "bytes", "gone", "lost", "left out"]
+    rows = [[one.stream, *(f"{n:,}" for n in one[1:])] for one in done if any(one[1:])]
+    table = Table(heads, rows, right=heads[1:], spare=["left out", "gone", "parts"])
+    events = sum(one.events for one in done)
+    said = f"{events:,} events archived, of {many(len(rows), 'stream')}; {len(done) - len(rows):,} had none"
+    return Document({"place": place, "streams": plain}, [table, said] if rows else said)
 
 
 def _row(one: Archived) -> list[str]:

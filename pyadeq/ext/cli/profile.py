@@ -6,41 +6,35 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq.ext.cli.common import Format, Output, print_json, print_lines, shown_url
+from pyadeq.ext.cli.common import Format, Output, shown_url
 from pyadeq.ext.cli.profiles import KEYS, config_path, load, profile
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.running import Answer, Document, Lines, Table, without_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 
 app = noun(NOUNS["profile"])
 
 
 @app.command()
-def ls(output: Output = Format.table) -> None:
+@without_client
+def ls(output: Output = Format.table) -> Answer:
     """List the profiles of your configuration file, without passwords.
 
     The file is ~/.config/adeq/config.toml, or that of ADEQ_CONFIG. It is yours to edit.
     """
     profiles, default = load()
     rows = [{"profile": name, "default": name == default, **_shown(one)} for name, one in profiles.items()]
-    if output != Format.table:
-        print_lines(rows, output)
-    elif rows:
-        heads = ["profile", "default", *KEYS]
-        print_rows(heads, [[str(row.get(head, "")) for head in heads] for row in rows], spare=[*KEYS[:0:-1]])
-    else:
-        print(f"{config_path()} has no profiles")
+    if not rows and output == Format.table:
+        return Document(rows, f"{config_path()} has no profiles")
+    heads = ["profile", "default", *KEYS]
+    return Lines(rows, heads, lambda row: [row.get(head, "") for head in heads], spare=[*KEYS[:0:-1]])
 
 
 @app.command()
-def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")], output: Output = Format.table
-) -> None:
+@without_client
+def show(name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]) -> Document:
     """Show a profile, without its password."""
     found = _shown(profile(name))
-    if output != Format.table:
-        print_json({"profile": name, **found}, output)
-    else:
-        print_rows(["field", "value"], [(key, str(value)) for key, value in found.items()])
+    return Document({"profile": name, **found}, Table(["field", "value"], found.items()))
 
 
 def _shown(one: dict[str, Any]) -> dict[str, Any]:

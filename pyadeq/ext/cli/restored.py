@@ -12,9 +12,9 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.ext.cli.arguments import Yes, confirm, many
-from pyadeq.ext.cli.change_who import Actor, actor_of
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
+from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.progress import Bar
+from pyadeq.ext.cli.running import Document, with_client_of
 from pyadeq.ext.cli.token import end_token
 from pyadeq.ext.installation import PAGE, primaries
 from pyadeq.ext.server.tokens import NAMESPACE, all_tokens
@@ -27,34 +27,29 @@ has 14 digits: Lua writes larger numbers with an exponent.
 """
 
 
+@with_client_of(codec=None)
 def restored(
+    adeq: Adeq,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
-    actor: Actor = None,
+    actor: By = YOU,
     yes: Yes = False,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """End all sessions and all tokens of the service, and raise the fences of all queues and change domains.
 
     For a server whose data is old, such as a backup: sessions and tokens that were revoked after it are valid again,
     and fences would be given out a second time. Run it before workers and services start. It may be killed and
     repeated at any time. Locks need nothing.
     """
-    by = actor_of(actor)
-    with connected(url, codec=None) as adeq:
-        if not dry_run:
-            confirm("This logs out everybody and ends all tokens.", yes, "nothing was changed")
-        done: dict[str, Any] = {}
-        for name, label, act in (("fences", "Fences", _fences), ("sessions", "Sessions", _sessions)):
-            with Bar(label, None, name) as bar:
-                done[name] = act(adeq, dry_run, bar.update)
-        done["tokens"] = _tokens(adeq, dry_run, by)
-    if output != Format.table:
-        print_json({**done, "dry_run": dry_run}, output)
-        return
+    if not dry_run:
+        confirm("This logs out everybody and ends all tokens.", yes, "nothing was changed")
+    done: dict[str, Any] = {}
+    for name, label, act in (("fences", "Fences", _fences), ("sessions", "Sessions", _sessions)):
+        with Bar(label, None, name) as bar:
+            done[name] = act(adeq, dry_run, bar.update)
+    done["tokens"] = _tokens(adeq, dry_run, actor)
     would = "would be " if dry_run else ""
-    print(f"{many(done['fences'], 'fence')} {would}raised, {many(done['sessions'], 'session')} and ", end="")
-    print(f"{many(done['tokens'], 'token')} {would}ended")
+    fences, sessions, tokens = (many(count, name[:-1]) for name, count in done.items())
+    return Document({**done, "dry_run": dry_run}, f"{fences} {would}raised, {sessions} and {tokens} {would}ended")
 
 
 def _fences(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:

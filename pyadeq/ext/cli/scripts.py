@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyadeq import Script, library
 from pyadeq.access import ROLES, acl_rules
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.common import (
-    DEFAULT_URL,
-    FAILED,
-    PLACE,
-    Format,
-    Output,
-    Url,
-    connected,
-    print_json,
-    print_lines,
-)
+from pyadeq.ext.cli.common import PLACE
 from pyadeq.ext.cli.resolve import Only, names_by_noun
+from pyadeq.ext.cli.running import Document, Lines, Shown, Table, with_client, without_client
 from pyadeq.ext.cli.scripts_migrate import migrate
-from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.keys import check_name
+
+if TYPE_CHECKING:
+    from pyadeq import Adeq
 
 app = noun(NOUNS["scripts"])
 
@@ -35,71 +28,59 @@ def _ids(incomplete: str) -> list[str]:
 
 
 @app.command()
-def ls(output: Output = Format.table) -> None:
+@without_client
+def ls() -> Lines:
     """List the scripts of this release."""
-    scripts = _scripts()
-    if output != Format.table:
-        print_lines(map(_about, scripts), output)
-        return
-    rows = [
-        (script.id, script.sha1, "yes" if script.read_only else "no", script.role, first_sentence(script.doc))
-        for script in scripts
-    ]
-    print_rows(["id", "sha1", "read-only", "role", "does"], rows, spare=["sha1", "read-only"])
+    return Lines(
+        _scripts(),
+        ["id", "sha1", "read-only", "role", "does"],
+        lambda one: (one.id, one.sha1, "yes" if one.read_only else "no", one.role, first_sentence(one.doc)),
+        _about,
+        spare=["sha1", "read-only"],
+    )
 
 
 @app.command()
+@without_client
 def show(
     id: Annotated[str, typer.Argument(metavar="ID", help="The script: queue.enqueue.v1.", autocompletion=_ids)],
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Print a script as the server runs it, with its contract first. This command needs no server."""
     if id not in library():
         raise AdeqError(f"script: this release has no {id!r}; see adeq scripts ls")
     script = library()[id]
-    if output != Format.table:
-        print_json({**_about(script), "text": script.text}, output)
-    else:
-        print(script.text, end="")
+    return Document({**_about(script), "text": script.text}, lambda: print(script.text, end=""))
 
 
 @app.command()
-def load(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def load(adeq: Adeq) -> Document:
     """Load all scripts into the server, for a deploy. Clients load missing scripts by themselves."""
-    with connected(url) as adeq:
-        loaded = adeq.load_scripts()
-    if output != Format.table:
-        print_json({"loaded": loaded}, output)
-    else:
-        print(f"{len(loaded)} scripts loaded")
+    loaded = adeq.load_scripts()
+    return Document({"loaded": loaded}, f"{len(loaded)} scripts loaded")
 
 
 @app.command()
-def verify(url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+@with_client
+def verify(adeq: Adeq) -> Document:
     """Check that the packaged scripts match the manifest, and that the server has them all."""
     scripts = _scripts()
-    with connected(url) as adeq:
-        there = adeq.client.script_exists(*[script.sha1 for script in scripts])
+    there = adeq.client.script_exists(*[script.sha1 for script in scripts])
     rows = [
         {"id": script.id, "sha1": script.sha1, "packaged": packaged(script), "loaded": bool(loaded)}
         for script, loaded in zip(scripts, there, strict=True)
     ]
-    damaged, missing = ([row for row in rows if not row[what]] for what in ("packaged", "loaded"))
-    if output != Format.table:
-        print_json({"ok": not damaged and not missing, "scripts": rows}, output)
-    else:
-        words = {True: "ok", False: "MISSING"}
-        shown = [(row["id"], "ok" if row["packaged"] else "DIFFERS", words[bool(row["loaded"])]) for row in rows]
-        print_rows(["id", "file", "server"], shown)
-        if damaged:
-            print("\nFiles differ from the manifest: install pyadeq again.")
-        if missing:
-            print("\nThe server lacks some of them: run `adeq scripts load`.")
-    if damaged or missing:
-        raise typer.Exit(FAILED)
+    cells = [(row["id"], "ok" if row["packaged"] else "DIFFERS", "ok" if row["loaded"] else "MISSING") for row in rows]
+    shown: list[Shown] = [Table(["id", "file", "server"], cells)]
+    if not all(row["packaged"] for row in rows):
+        shown.append("Files differ from the manifest: install pyadeq again.")
+    if not all(row["loaded"] for row in rows):
+        shown.append("The server lacks some of them: run `adeq scripts load`.")
+    return Document({"ok": len(shown) == 1, "scripts": rows}, shown, failed=len(shown) > 1)
 
 
 @app.command()
+@without_client
 def acl(
     roles: Annotated[
         list[str],
@@ -117,8 +98,7 @@ def acl(
     only: Only = None,
     load: Annotated[bool, typer.Option("--load/--no-load", help="Whether the user may load scripts.")] = True,
     old: Annotated[bool, typer.Option("--old", help="For a server before 7.2.")] = False,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Print a line for the server's ACL: the rights of a user who may do what these roles do, and nothing else.
 
     It covers all queues, lock domains and so on, unless some are named. This command needs no server.
@@ -135,10 +115,9 @@ def acl(
         load=load,
         old=old,
     )
-    if output != Format.table:
-        print_json({"user": user, "roles": names, "rules": rules}, output)
-    else:
-        print(f"ACL SETUSER {user} reset on >PASSWORD {' '.join(rules)}")
+    return Document(
+        {"user": user, "roles": names, "rules": rules}, f"ACL SETUSER {user} reset on >PASSWORD {' '.join(rules)}"
+    )
 
 
 app.command()(migrate)

@@ -10,7 +10,6 @@ from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, Migration, library
 from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.resolve import (
     Only,
@@ -22,7 +21,7 @@ from pyadeq.ext.cli.resolve import (
     queue_or_new,
     stored_bases,
 )
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.running import Document, Table, with_client
 from pyadeq.ext.finding import find_names
 
 Move = Callable[[Callable[[int], object]], Migration]
@@ -30,7 +29,9 @@ EVENTS = "events"
 HEADS = ["noun", "name", "before", "layout", "rewritten", "all"]
 
 
+@with_client
 def migrate(
+    adeq: Adeq,
     queue: Annotated[list[str] | None, typer.Option("--queue", "-q", metavar="NAME", help="Only these queues.")] = None,
     domain: Annotated[
         list[str] | None, typer.Option("--domain", "-d", metavar="NAME", help="Only these lock domains.")
@@ -44,9 +45,7 @@ def migrate(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="Search for names for at most this time.")
     ] = 60.0,
-    url: Url = DEFAULT_URL,
-    output: Output = Format.table,
-) -> None:
+) -> Document:
     """Convert the stored data to the layout of this release: of everything, unless some names are given.
 
     Upgrade every client first: older releases are refused from then on, and there is no way back. Workers continue
@@ -54,35 +53,30 @@ def migrate(
     Exits with 1 if something could not be converted.
     """
     newest = int(library().manifest["layout"])
-    with connected(url) as adeq:
-        complete = True
-        named = names_by_noun(queue, domain, only)
-        if not named:
-            found = {noun: find_names(adeq, noun, timeout, scan=True) for noun in library().manifest["nouns"]}
-            complete = all(one.complete for one in found.values())
-            named = {noun: one.names for noun, one in found.items()}
-        owners = [(noun, name) for noun, names in named.items() for name in names if noun != EVENTS]
-        rows = [_queue(adeq, name, dry_run, force) for name in named.pop("queue", ())]
-        rows += [_other(adeq, noun, name, dry_run) for noun, names in named.items() for name in names]
-        rows += [row for noun, name in owners for row in _events(adeq, noun, name, dry_run)]
+    complete = True
+    named = names_by_noun(queue, domain, only)
+    if not named:
+        found = {noun: find_names(adeq, noun, timeout, scan=True) for noun in library().manifest["nouns"]}
+        complete = all(one.complete for one in found.values())
+        named = {noun: one.names for noun, one in found.items()}
+    owners = [(noun, name) for noun, names in named.items() for name in names if noun != EVENTS]
+    rows = [_queue(adeq, name, dry_run, force) for name in named.pop("queue", ())]
+    rows += [_other(adeq, noun, name, dry_run) for noun, names in named.items() for name in names]
+    rows += [row for noun, name in owners for row in _events(adeq, noun, name, dry_run)]
     left = [row for row in rows if "error" in row or not row["all"]]
-    if output != Format.table:
-        print_json({"layout": newest, "complete": complete, "migrated": rows}, output)
-    elif rows:
-        shown = [[*(row.get(head, "") for head in HEADS[:-1]), "yes" if row.get("all") else "NO"] for row in rows]
-        print_rows(HEADS, shown, right=HEADS[2:5], spare=["before"])
-    else:
-        print(f"nothing is stored; this release has layout {newest}")
-    for row in rows:
-        if "error" in row:
-            typer.echo(f"\n{row['name']}: {row['error']}", err=True)
+    shown = [[*(row.get(head, "") for head in HEADS[:-1]), "yes" if row.get("all") else "NO"] for row in rows]
+    table = Table(HEADS, shown, right=HEADS[2:5], spare=["before"])
+    errors = [f"{row['name']}: {row['error']}" for row in rows if "error" in row]
     if not complete:
-        typer.echo(
-            f"\nNot all keys were scanned within {timeout:g} s: raise --timeout, or use --queue, --domain and --only",
-            err=True,
+        errors.append(
+            f"Not all keys were scanned within {timeout:g} s: raise --timeout, or use --queue, --domain and --only"
         )
-    if not complete or (left and not dry_run):
-        raise typer.Exit(FAILED)
+    return Document(
+        {"layout": newest, "complete": complete, "migrated": rows},
+        table if rows else f"nothing is stored; this release has layout {newest}",
+        warning="\n\n".join(errors),
+        failed=not complete or bool(left and not dry_run),
+    )
 
 
 def _queue(adeq: Adeq, name: str, dry_run: bool, force: bool) -> dict[str, Any]:
