@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,9 +13,9 @@ from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change_words import STYLES, plain, text_of
-from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe, stdout
+from pyadeq.ext.cli.common import Format, Output, iso, safe, stdout
 from pyadeq.ext.cli.complete import change_ids
-from pyadeq.ext.cli.follow import follow
+from pyadeq.ext.cli.follow import follow, printed
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Lines, Read, with_client
 from pyadeq.keys import check_name
@@ -79,22 +78,12 @@ def watch(
     There is one line for each event, in the order of the domain's event stream; none is left out. With -o json, the
     events are one array, at the end.
     """
-    console, kept = stdout(), []
     client: Any = adeq.client
     if client.hget(f"{domain.base}:config", "events_max") == b"0":
         name = domain.name
         raise ConfigError(f"{name} writes no events: adeq change configure --domain {name} --events-max 100000")
-    with suppress(KeyboardInterrupt):
-        for event in map(_event, follow(adeq, f"{domain.base}:events", max(interval, SHORTEST), seconds)):
-            if id not in (None, event["id"]):
-                continue
-            if output == Format.json:
-                kept.append(event)
-            elif output == Format.jsonl:
-                print(as_json(event), flush=True)
-            else:
-                console.print(_line(event), soft_wrap=True)
-    return Lines(kept, ()) if output == Format.json else None
+    events = map(_event, follow(adeq, f"{domain.base}:events", max(interval, SHORTEST), seconds))
+    return printed((one for one in events if id in (None, one["id"])), output, _line)
 
 
 def _event(texts: dict[str, str]) -> dict[str, Any]:

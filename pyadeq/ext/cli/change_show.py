@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from math import inf
-from time import monotonic, sleep
 from typing import Annotated, Any
 
 import typer
@@ -20,8 +18,8 @@ from pyadeq.ext.cli.change_asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
 from pyadeq.ext.cli.change_refusals import in_domain
 from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
-from pyadeq.ext.cli.common import Format, Output, as_json, safe, stdout
-from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.common import Format, Output, safe, stdout
+from pyadeq.ext.cli.live import again, watched
 from pyadeq.ext.cli.lock_listing import ago, ahead
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Document, with_client
@@ -56,7 +54,13 @@ def show(
     """
     options = {"with_texts": True, "with_requests": True, "with_log": log}
     if watch:
-        return _watch(adeq, domain, id, options, max(interval, SHORTEST), seconds, output)
+        return watched(
+            again(lambda: read(adeq, domain, id, **options), max(interval, SHORTEST), seconds, _has_ended),
+            output,
+            lambda found: _picture(id, found),
+            lambda found: _line(id, found),
+            lambda found: {"domain": domain.name, "id": id, **as_fields(found)},
+        )
     found, checked = read(adeq, domain, id, **options), domain.get(id, log=1000)
     tasks = _tasks(adeq, domain, checked) if checked and found.change.get("p_follows") else []
     intact = checked is None or checked.rev != found.change["rev"] or checked.intact
@@ -231,31 +235,8 @@ def _requests(found: Any) -> Iterator[tuple[str, ...]]:
 # Live
 
 
-def _watch(
-    adeq: Adeq, changes: Any, id: str, options: dict[str, Any], interval: float, seconds: float | None, output: Format
-) -> Document | None:
-    found: Any = None
-    with Live() as live, suppress(KeyboardInterrupt):
-        for found in _looks(adeq, changes, id, options, interval, seconds):
-            if output == Format.table:
-                live.show(_picture(id, found), _line(id, found))
-            elif output == Format.jsonl:
-                print(as_json({"domain": changes.name, "id": id, **as_fields(found)}), flush=True)
-    if output != Format.json or found is None:
-        return None
-    return Document({"domain": changes.name, "id": id, **as_fields(found)})
-
-
-def _looks(
-    adeq: Adeq, changes: Any, id: str, options: dict[str, Any], interval: float, seconds: float | None
-) -> Iterator[Any]:
-    until = inf if seconds is None else monotonic() + seconds
-    while True:
-        found = read(adeq, changes, id, **options)
-        yield found
-        if found.change["state"] in ENDED or monotonic() >= until:
-            return
-        sleep(max(min(interval, until - monotonic()), 0))
+def _has_ended(found: Any) -> bool:
+    return found.change["state"] in ENDED
 
 
 def _line(id: str, found: Any) -> str:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from math import inf
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyadeq import Adeq
+from pyadeq.ext.cli.common import Format, as_json, stdout
+from pyadeq.ext.cli.running import Lines
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 MOST = 1000  # events in one answer
 
@@ -28,3 +34,17 @@ def follow(adeq: Adeq, stream: str, interval: float, seconds: float | None) -> I
             return
         if len(found) < MOST:
             sleep(max(min(interval, until - monotonic()), 0))
+
+
+def printed(events: Iterable[Any], output: Format, line: Callable[[Any], Text]) -> Lines | None:
+    """Print events as they come, until Ctrl-C; with -o json, all of them are the answer, at the end."""
+    console, kept = stdout(), []
+    with suppress(KeyboardInterrupt):
+        for event in events:
+            if output == Format.json:
+                kept.append(event)
+            elif output == Format.jsonl:
+                print(as_json(event), flush=True)
+            else:
+                console.print(line(event), soft_wrap=True)
+    return Lines(kept, ()) if output == Format.json else None

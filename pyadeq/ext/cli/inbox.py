@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
-from math import inf
-from time import monotonic, sleep
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +13,8 @@ from pyadeq.ext.cli.arguments import Most, many, time_option
 from pyadeq.ext.cli.change_asking import ThisDomain, pages
 from pyadeq.ext.cli.change_who import YOU, Actor, GroupsOf, Principal, actor_of
 from pyadeq.ext.cli.change_words import STYLES, brief, risk_of, text_of, title_of, with_iso
-from pyadeq.ext.cli.common import PLACE, Format, Output, as_json
-from pyadeq.ext.cli.live import Live
+from pyadeq.ext.cli.common import PLACE, Format, Output
+from pyadeq.ext.cli.live import again, watched
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Answer, Document, Lines, with_client
 from pyadeq.ext.cli.tables import columns, print_rows
@@ -55,7 +51,14 @@ def inbox(
     name = actor_of(actor) if user is None else check_name("user", user, "label")
     asked = {"user": name, "principal": principal or None, "groups": groups}
     if watch:
-        return _watch(adeq, domain, asked, most, max(interval, SHORTEST), seconds, output)
+        looks = again(lambda: _read(adeq, domain, asked, most), max(interval, SHORTEST), seconds)
+        return watched(
+            looks,
+            output,
+            lambda look: _picture(asked, *look),
+            lambda look: _line(asked, look[0]),
+            lambda look: [_as_json(one) for one in look[0]],
+        )
     found, now, more = _read(adeq, domain, asked, most)
     if output != Format.table:
         return Lines(map(_as_json, found), ())
@@ -118,36 +121,6 @@ def _row(entry: Any, now: float) -> tuple[str, ...]:
 
 
 # Live
-
-
-def _watch(
-    adeq: Adeq,
-    changes: Any,
-    asked: dict[str, Any],
-    limit: int | None,
-    interval: float,
-    seconds: float | None,
-    output: Format,
-) -> Document | None:
-    found: list[Any] = []
-    with Live() as live, suppress(KeyboardInterrupt):
-        for found, now, more in _looks(adeq, changes, asked, limit, interval, seconds):
-            if output == Format.table:
-                live.show(_picture(asked, found, now, more), _line(asked, found))
-            elif output == Format.jsonl:
-                print(as_json([_as_json(one) for one in found]), flush=True)
-    return Document([_as_json(one) for one in found]) if output == Format.json else None
-
-
-def _looks(
-    adeq: Adeq, changes: Any, asked: dict[str, Any], limit: int | None, interval: float, seconds: float | None
-) -> Iterator[tuple[list[Any], float, bool]]:
-    until = inf if seconds is None else monotonic() + seconds
-    while True:
-        yield _read(adeq, changes, asked, limit)
-        if monotonic() >= until:
-            return
-        sleep(max(min(interval, until - monotonic()), 0))
 
 
 def _line(asked: dict[str, Any], found: list[Any]) -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from math import inf
+from time import monotonic, sleep
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pyadeq.ext.cli.common import stdout
+from pyadeq.ext.cli.common import Format, as_json, stdout
+from pyadeq.ext.cli.running import Document
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+Look = TypeVar("Look")
 
 
 class Live:
@@ -46,3 +53,34 @@ class Live:
     ) -> None:
         if self._live:
             self._live.stop()
+
+
+def again(
+    look: Callable[[], Look], interval: float, seconds: float | None, ended: Callable[[Look], bool] = lambda _: False
+) -> Iterator[Look]:
+    """Looks at something that changes, for that many seconds or until it has ended; without either, for ever."""
+    until = inf if seconds is None else monotonic() + seconds
+    while True:
+        found = look()
+        yield found
+        if ended(found) or monotonic() >= until:
+            return
+        sleep(max(min(interval, until - monotonic()), 0))
+
+
+def watched(
+    looks: Iterable[Look],
+    output: Format,
+    picture: Callable[[Look], RenderableType],
+    line: Callable[[Look], str],
+    plain: Callable[[Look], Any],
+) -> Document | None:
+    """Show the looks as they come, until Ctrl-C; with -o json, the last one is the answer."""
+    last: Look | None = None
+    with Live() as live, suppress(KeyboardInterrupt):
+        for last in looks:
+            if output == Format.table:
+                live.show(picture(last), line(last))
+            elif output == Format.jsonl:
+                print(as_json(plain(last)), flush=True)
+    return None if output != Format.json or last is None else Document(plain(last))

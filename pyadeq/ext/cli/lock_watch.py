@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -13,8 +12,8 @@ from rich.text import Text
 from pyadeq import Adeq, HeldLock
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Domain, time_option
-from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe, stdout
-from pyadeq.ext.cli.follow import follow
+from pyadeq.ext.cli.common import Format, Output, iso, safe
+from pyadeq.ext.cli.follow import follow, printed
 from pyadeq.ext.cli.lock_listing import mode_of
 from pyadeq.ext.cli.resolve import existing_domain
 from pyadeq.ext.cli.running import Lines, with_client
@@ -44,22 +43,12 @@ def watch(
     """
     if resource is not None:
         check_name("resource", resource, "id")
-    console, kept = stdout(), []
-    with suppress(KeyboardInterrupt):
-        locks = existing_domain(adeq, domain)
-        if locks.stats().settings.events_max == 0:
-            raise ConfigError(f"{domain} writes no events: adeq lock configure --domain {domain} --events-max 100000")
-        stream = f"{locks.base}:events"
-        for event in map(_event, follow(adeq, stream, max(interval, SHORTEST), seconds)):
-            if resource is not None and all(lock["resource"] != resource for lock in event["locks"]):
-                continue
-            if output == Format.json:
-                kept.append(event)
-            elif output == Format.jsonl:
-                print(as_json(event), flush=True)
-            else:
-                console.print(_line(event), soft_wrap=True)
-    return Lines(kept, ()) if output == Format.json else None
+    locks = existing_domain(adeq, domain)
+    if locks.stats().settings.events_max == 0:
+        raise ConfigError(f"{domain} writes no events: adeq lock configure --domain {domain} --events-max 100000")
+    events = map(_event, follow(adeq, f"{locks.base}:events", max(interval, SHORTEST), seconds))
+    fits = (one for one in events if resource is None or any(lock["resource"] == resource for lock in one["locks"]))
+    return printed(fits, output, _line)
 
 
 def _event(texts: Mapping[str, str]) -> dict[str, Any]:

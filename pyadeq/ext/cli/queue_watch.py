@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pyadeq import HistoryPoint, Mark, QueueStats
+from pyadeq import Adeq, HistoryPoint, Mark, QueueStats
 from pyadeq.ext.cli.arguments import many, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, stdout
-from pyadeq.ext.cli.live import Live
-from pyadeq.ext.cli.queue_arguments import QueueName
+from pyadeq.ext.cli.common import Format, Output, iso, stdout
+from pyadeq.ext.cli.live import watched
+from pyadeq.ext.cli.queue_arguments import ThisQueue
 from pyadeq.ext.cli.queue_history import read_marks
-from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
+from pyadeq.ext.cli.resolve import AnyQueue
+from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ext.cli.spark import spark
 from pyadeq.ext.cli.tables import columns
 
@@ -65,28 +64,21 @@ class Look:
         return spark([point.rate(name) for point in self.past], plain)
 
 
+@with_client
 def watch(
-    name: QueueName,
+    adeq: Adeq,
+    queue: ThisQueue,
     interval: Annotated[float, time_option("Time between two reads.")] = "1",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
-    url: Url = DEFAULT_URL,
     output: Output = Format.table,
-) -> None:
+) -> Document | None:
     """Watch a queue: how many tasks are in each state, and how many change per second. Ctrl-C ends it.
 
     On a terminal, the picture is updated in place, with the last 30 minutes as spark lines. Elsewhere, there is a line
     for each read. With -o jsonl there is an object for each read, with -o json only the last one.
     """
-    last = None
-    with connected(url) as adeq, Live() as live, suppress(KeyboardInterrupt):
-        queue = existing_queue(adeq, name)
-        for last in look_at(queue, max(interval, SHORTEST), seconds, lambda since: read_marks(adeq, since)):
-            if output == Format.table:
-                live.show(_picture(last), _line(last))
-            elif output == Format.jsonl:
-                print(json.dumps(last.as_json()), flush=True)
-    if output == Format.json and last:
-        print_json(last.as_json())
+    looks = look_at(queue, max(interval, SHORTEST), seconds, lambda since: read_marks(adeq, since))
+    return watched(looks, output, _picture, _line, Look.as_json)
 
 
 def look_at(
