@@ -28,14 +28,8 @@ STDIN = Path("-")
 MOST_CONTENT = 16 * 1024 * 1024  # bytes: what one call may have together
 MOMENT = "an ISO 8601 time with a zone, 2030-01-31T09:00:00Z, or seconds since the epoch"
 
-
-class Tier(StrEnum):
-    """What may be shown of a task, see `pyadeq.tiers`."""
-
-    public = "public"
-    internal = "internal"
-    confidential = "confidential"
-    restricted = "restricted"
+Tier = StrEnum("Tier", ["public", "internal", "confidential", "restricted"])
+"""What may be shown of a task, see `pyadeq.tiers`."""
 
 
 class StateName(StrEnum):

@@ -37,15 +37,8 @@ Token = Annotated[
     Read(lambda token: check_name("token", token, "id")),
 ]
 
-
-class ResultName(StrEnum):
-    """How a run has ended."""
-
-    success = "success"
-    failure = "failure"
-    timeout = "timeout"
-    cancelled = "cancelled"
-    released = "released"
+ResultName = StrEnum("ResultName", ["success", "failure", "timeout", "cancelled", "released"])
+"""How a run has ended."""
 
 
 @with_client

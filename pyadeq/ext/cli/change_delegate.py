@@ -21,14 +21,8 @@ if TYPE_CHECKING:
 
 Request = Annotated[int | None, typer.Option(min=1, max=100_000, metavar="N", help="The request. [default: yours]")]
 
-
-class Operation(StrEnum):
-    """What an operator does with a request."""
-
-    add = "add"
-    remove = "remove"
-    move = "move"
-    dismiss = "dismiss"
+Operation = StrEnum("Operation", ["add", "remove", "move", "dismiss"])
+"""What an operator does with a request."""
 
 
 @with_client

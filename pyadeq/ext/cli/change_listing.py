@@ -19,19 +19,11 @@ from pyadeq.keys import check_name
 COLUMNS = ("change", "state", "rev", "risk", "score", "age", "author", "title")
 PAGE = 100
 
-
-class StateName(StrEnum):
-    """The states of a change, those first in which somebody has to do something."""
-
-    reviewing = "reviewing"
-    submitted = "submitted"
-    approved = "approved"
-    applying = "applying"
-    draft = "draft"
-    failed = "failed"
-    rejected = "rejected"
-    completed = "completed"
-    cancelled = "cancelled"
+StateName = StrEnum(
+    "StateName",
+    ["reviewing", "submitted", "approved", "applying", "draft", "failed", "rejected", "completed", "cancelled"],
+)
+"""The states of a change, those first in which somebody has to do something."""
 
 
 @with_client

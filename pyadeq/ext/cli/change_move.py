@@ -21,14 +21,8 @@ from pyadeq.keys import check_name
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
-
-class PriorityName(StrEnum):
-    """How urgent a review is."""
-
-    low = "low"
-    normal = "normal"
-    high = "high"
-    urgent = "urgent"
+PriorityName = StrEnum("PriorityName", ["low", "normal", "high", "urgent"])
+"""How urgent a review is."""
 
 
 @with_client

@@ -37,32 +37,12 @@ Names = Annotated[
     Read(lambda names: [check_name("policy", name) for name in names]),
 ]
 
-
-class Needs(StrEnum):
-    """What must be assessed before people are asked."""
-
-    none = "none"
-    risk = "risk"
-    preview = "preview"
-    both = "both"
-
-
-class Steps(StrEnum):
-    """The steps of a change that a task may follow."""
-
-    approved = "approved"
-    rejected = "rejected"
-    changes_requested = "changes_requested"
-    completed = "completed"
-    failed = "failed"
-    cancelled = "cancelled"
-
-
-class OnTimeout(StrEnum):
-    """What happens to a change whose review has taken too long."""
-
-    reject = "reject"
-    approve = "approve"
+Needs = StrEnum("Needs", ["none", "risk", "preview", "both"])
+"""What must be assessed before people are asked."""
+Steps = StrEnum("Steps", ["approved", "rejected", "changes_requested", "completed", "failed", "cancelled"])
+"""The steps of a change that a task may follow."""
+OnTimeout = StrEnum("OnTimeout", ["reject", "approve"])
+"""What happens to a change whose review has taken too long."""
 
 
 @app.command("set")

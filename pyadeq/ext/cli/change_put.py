@@ -25,13 +25,8 @@ KEPT = ("type", "version", "description", "resources", "rollback_strategy", "tim
 KEPT_TOO = ("author_name", "team", "ticket_ref", "tags")  # metadata
 FILES = "@FILE reads it from a file, @- from stdin."
 
-
-class Rollback(StrEnum):
-    """What brings back the state before, if the run fails."""
-
-    none = "none"
-    manual = "manual"
-    automatic = "automatic"
+Rollback = StrEnum("Rollback", ["none", "manual", "automatic"])
+"""What brings back the state before, if the run fails."""
 
 
 @with_client

@@ -12,12 +12,8 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.running import Options, Read
 from pyadeq.keys import check_name
 
-
-class KindName(StrEnum):
-    """What an actor is."""
-
-    person = "person"
-    agent = "agent"
+KindName = StrEnum("KindName", ["person", "agent"])
+"""What an actor is."""
 
 
 Actor = Annotated[

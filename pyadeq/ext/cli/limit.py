@@ -39,14 +39,10 @@ KEY = "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limi
 Key = Annotated[str, typer.Argument(metavar="KEY", help=KEY, autocompletion=limit_keys)]
 Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help=KEY, autocompletion=limit_keys), Read(distinct)]
 
-
-class Policy(StrEnum):
-    """What happens to a task that may not start yet."""
-
-    queue = "queue"
-    reject = "reject"
-    cancel_newest = "cancel-newest"
-    cancel_oldest = "cancel-oldest"
+Policy = StrEnum(
+    "Policy", {"queue": "queue", "reject": "reject", "cancel_newest": "cancel-newest", "cancel_oldest": "cancel-oldest"}
+)
+"""What happens to a task that may not start yet."""
 
 
 @app.command()

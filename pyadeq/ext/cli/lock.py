@@ -35,12 +35,8 @@ BATCH = 100  # domains asked for in one pipeline
 for verb in (lock_hold.run, lock_hold.acquire, lock_hold.renew, lock_hold.release):
     app.command()(verb)
 
-
-class Stand(StrEnum):
-    """Who is meant: those who hold, or those who wait."""
-
-    held = "held"
-    waiting = "waiting"
+Stand = StrEnum("Stand", ["held", "waiting"])
+"""Who is meant: those who hold, or those who wait."""
 
 
 @app.command()

@@ -14,13 +14,8 @@ from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
 from pyadeq.ext.cli.running import Answer, Document, Lines, with_client
 from pyadeq.ext.cli.tables import print_rows
 
-
-class Picture(StrEnum):
-    """The form of the graph: rows, or text that other programs draw."""
-
-    table = "table"
-    mermaid = "mermaid"
-    dot = "dot"
+Picture = StrEnum("Picture", ["table", "mermaid", "dot"])
+"""The form of the graph: rows, or text that other programs draw."""
 
 
 @with_client

@@ -18,26 +18,16 @@ from pyadeq.ext.cli.common import Format, iso
 
 TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
 
-
-class LogFormat(StrEnum):
-    """How lines look."""
-
-    text = "text"
-    json = "json"
+LogFormat = StrEnum("LogFormat", ["text", "json"])
+"""How lines look."""
 
 
 LogForm = Annotated[
     LogFormat | None, typer.Option("--log-format", help="How the log looks. [default: text; with -o json: json]")
 ]
 
-
-class LogLevel(StrEnum):
-    """The lowest level that is logged."""
-
-    debug = "debug"
-    info = "info"
-    warning = "warning"
-    error = "error"
+LogLevel = StrEnum("LogLevel", ["debug", "info", "warning", "error"])
+"""The lowest level that is logged."""
 
 
 class Lines(logging.Formatter):

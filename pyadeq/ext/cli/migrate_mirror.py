@@ -18,13 +18,8 @@ from pyadeq.ext.cli.migrate_source import Old, OldLayout, Queues, SourceName, Un
 if TYPE_CHECKING:
     from pyadeq.ext.migrate import Migration
 
-
-class ShadowName(StrEnum):
-    """What can be compared."""
-
-    stream = "stream"
-    lists = "lists"
-    locks = "locks"
+ShadowName = StrEnum("ShadowName", ["stream", "lists", "locks"])
+"""What can be compared."""
 
 
 Follow = Annotated[bool, typer.Option("--follow", help="Repeat it each second, until you interrupt it.")]

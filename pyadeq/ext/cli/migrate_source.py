@@ -22,22 +22,10 @@ from pyadeq.ext.cli.progress import Bar
 if TYPE_CHECKING:
     from pyadeq.ext.migrate import Migration, Source
 
-
-class SourceName(StrEnum):
-    """Where tasks come from."""
-
-    celery = "celery"
-    rq = "rq"
-    bullmq = "bullmq"
-    stream = "stream"
-    lists = "lists"
-
-
-class OldLayoutName(StrEnum):
-    """Sources whose producers can write both layouts."""
-
-    stream = "stream"
-    lists = "lists"
+SourceName = StrEnum("SourceName", ["celery", "rq", "bullmq", "stream", "lists"])
+"""Where tasks come from."""
+OldLayoutName = StrEnum("OldLayoutName", ["stream", "lists"])
+"""Sources whose producers can write both layouts."""
 
 
 class UnsureChoice(StrEnum):

@@ -36,21 +36,10 @@ class ServiceName(StrEnum):
     json = "json"
 
 
-class ActionsName(StrEnum):
-    """What a link to retry or abandon a task asks for."""
-
-    login = "login"
-    code = "code"
-
-
-class AboutName(StrEnum):
-    """What a post is about."""
-
-    dead = "dead"
-    asked = "asked"
-    waiting = "waiting"
-    escalated = "escalated"
-    timeout = "timeout"
+ActionsName = StrEnum("ActionsName", ["login", "code"])
+"""What a link to retry or abandon a task asks for."""
+AboutName = StrEnum("AboutName", ["dead", "asked", "waiting", "escalated", "timeout"])
+"""What a post is about."""
 
 
 Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]

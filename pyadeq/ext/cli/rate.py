@@ -83,19 +83,10 @@ def _known(rates: Any, rule: str) -> Any:
 Rates = Annotated[Any, Options(rates)]
 AnyRates = Annotated[Any, Options(any_rates)]
 
-
-class Algorithm(StrEnum):
-    """How a rule counts hits."""
-
-    gcra = "gcra"
-    log = "log"
-
-
-class OnError(StrEnum):
-    """What clients do while they cannot ask the server."""
-
-    closed = "closed"
-    open = "open"
+Algorithm = StrEnum("Algorithm", ["gcra", "log"])
+"""How a rule counts hits."""
+OnError = StrEnum("OnError", ["closed", "open"])
+"""What clients do while they cannot ask the server."""
 
 
 @app.command()
