@@ -66,7 +66,7 @@ def watch(
     id: Annotated[
         str | None,
         typer.Argument(metavar="[ID]", help="Only this change. [default: the whole domain]", autocompletion=change_ids),
-        Read(lambda id: id and check_name("change", id)),
+        Read(lambda id: id if id is None else check_name("change", id)),
     ] = None,
     interval: Annotated[float, time_option("Time between two reads.")] = "200ms",  # type: ignore[assignment]
     seconds: Annotated[float | None, time_option("End after this time.", "--for")] = None,
