@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.complete import names_of
-from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueName, QueueOption
-from pyadeq.ext.cli.resolve import existing, existing_queue, queue_or_new
-from pyadeq.ext.cli.running import Answer, Document, Found, Lines, Table, as_plain, with_client
+from pyadeq.ext.cli.noun_arguments import name_option, named
+from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
+from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
+from pyadeq.ext.cli.running import Answer, Document, Found, Lines, as_plain, each, with_client
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
@@ -51,19 +51,19 @@ def add_made(app: typer.Typer, noun: str) -> None:
 
 
 def _function(facts: Facts) -> Callable[..., Answer]:
-    field, each = facts["field"], facts["each"]
+    field, many = facts["field"], facts["each"]
 
     def run(adeq: Adeq, **values: Any) -> Answer:
-        found, ids = values.pop(field), values.pop(each, [])
+        found, ids = values.pop(field), values.pop(many, [])
         given = {name: str(one) if isinstance(one, StrEnum) else one for name, one in values.items() if one is not None}
         call = attrgetter(facts["method"])(found)
-        if not each:
+        if not many:
             return _answer(facts, {field: found.name}, given, call(**given))
-        many = attrgetter(f"{facts['method']}_many")(found)
-        return _answer_each(facts, {field: found.name}, ids, many(ids, **given))
+        call_many = attrgetter(f"{facts['method']}_many")(found)
+        return _answer_each(facts, {field: found.name}, ids, call_many(ids, **given))
 
     made = [Parameter("adeq", Parameter.POSITIONAL_ONLY), _object(facts), *map(_parameter, facts["arguments"])]
-    run.__signature__ = Signature([*made[:1], *sorted(_with_many(made[1:], each), key=_order)])  # type: ignore[attr-defined]
+    run.__signature__ = Signature([*made[:1], *sorted(_with_many(made[1:], many), key=_order)])  # type: ignore[attr-defined]
     return run
 
 
@@ -81,21 +81,14 @@ def _object(facts: Facts) -> Parameter:
     """That of the name of the noun's object, such as a queue."""
     noun, field = facts["noun"], facts["field"]
     if noun == "queue":
-        find: Callable[[Adeq, str], Any] = queue_or_new if facts["create"] else existing_queue
-        info = (QueueName if facts["in_place"] else QueueOption).__metadata__[0]  # type: ignore[attr-defined]
+        option: Any = QueueOption.__metadata__[0]  # type: ignore[attr-defined]
+        found = Found(queue_or_new if facts["create"] else existing_queue)
     else:
-
-        def find(adeq: Adeq, name: str) -> Any:
-            return adeq.noun(noun, name) if facts["create"] else existing(adeq, noun, name, f"adeq {noun} ls")
-
-        told: dict[str, Any] = {"help": f"The {field}.", "autocompletion": names_of(noun)}
-        info = (
-            typer.Argument(metavar=field.upper(), **told)
-            if facts["in_place"]
-            else typer.Option(f"--{field}", metavar="NAME", envvar=f"ADEQ_{noun}_{field}".upper(), **told)
-        )
+        option = name_option(noun)
+        found = Found(lambda adeq, name: adeq.noun(noun, name)) if facts["create"] else named(noun, f"adeq {noun} ls")
+    argument = typer.Argument(metavar=field.upper(), help=option.help, autocompletion=option.autocompletion)
     default = Parameter.empty if facts["in_place"] else DEFAULT_QUEUE
-    annotation = Annotated[Any, info, Found(find)]
+    annotation = Annotated[Any, argument if facts["in_place"] else option, found]
     return Parameter(field, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
@@ -117,12 +110,12 @@ def _parameter(argument: Facts) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[type_, info], default=default)
 
 
-def _with_many(made: list[Parameter], each: str) -> list[Parameter]:
+def _with_many(made: list[Parameter], many: str) -> list[Parameter]:
     """The same, with any number of what each call is about."""
-    if not each:
+    if not many:
         return made
-    info = typer.Argument(metavar=f"{each.upper()}...", help="One or more.")
-    return [one.replace(annotation=Annotated[list[str], info]) if one.name == each else one for one in made]
+    info = typer.Argument(metavar=f"{many.upper()}...", help="One or more.")
+    return [one.replace(annotation=Annotated[list[str], info]) if one.name == many else one for one in made]
 
 
 # Answers
@@ -140,16 +133,13 @@ def _answer(facts: Facts, place: Mapping[str, Any], given: Mapping[str, Any], va
 def _answer_each(facts: Facts, place: Mapping[str, Any], ids: list[str], answers: Any) -> Document:
     """A status for each, and what else is to be said of it."""
     entries = [{facts["each"]: id, **_plain(answer)} for id, answer in zip(ids, answers, strict=True)]
-    rows = [
-        (id, status, " ".join(EXPLAINED.get(name, "{}").format(value) for name, value in more.items()))
-        for id, status, more in ((*_head(entry), dict([*entry.items()][2:])) for entry in entries)
-    ]
-    failed = any(entry["status"] not in facts["good"] for entry in entries)
-    return Document({**place, facts["entries"]: entries}, Table([facts["each"], "status", ""], rows), failed=failed)
+    columns = (facts["each"], "status", "")
+    return each({**place, facts["entries"]: entries}, *facts["good"], columns=columns, row=_row)
 
 
-def _head(entry: Mapping[str, Any]) -> list[Any]:
-    return [*entry.values()][:2]
+def _row(entry: Mapping[str, Any]) -> tuple[object, ...]:
+    (_, id), (_, status), *more = entry.items()
+    return id, status, " ".join(EXPLAINED.get(name, "{}").format(value) for name, value in more)
 
 
 def _plain(value: Any) -> dict[str, Any]:
