@@ -48,7 +48,7 @@ def another(adeq: Adeq) -> Adeq:
         prefix=adeq.prefix,
         slot=adeq.slot,
         source=adeq.source,
-        clock=adeq._clock,
+        clock=adeq._options.clock,
         retry_for=RETRY_FOR,
     )
 
@@ -61,7 +61,7 @@ def client_for(queue: Queue | SyncQueue, source: str = "") -> Adeq:
     source: the source of the calls, if the client has none.
     """
     adeq: Any = queue.adeq
-    options = {**adeq._options, "source": adeq.source or source}
+    options = adeq._options.given(source=adeq.source or source)
     if isinstance(adeq, Adeq):
         return Adeq(adeq.client, **options)
     assert isinstance(adeq, SyncAdeq)
@@ -83,8 +83,8 @@ def describe(adeq: Adeq) -> Settings:
     """
     about: Settings = {"prefix": adeq.prefix, "slot": adeq.slot, "source": adeq.source}
     try:
-        if adeq._clock:
-            raise _Unfit("clock", adeq._clock)
+        if clock := adeq._options.clock:
+            raise _Unfit("clock", clock)
         return {**about, **_settings(adeq.client)}
     except _Unfit as unfit:
         raise ConfigError(

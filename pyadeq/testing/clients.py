@@ -38,7 +38,7 @@ class _Client(pyadeq.Adeq):
     """Creates queues, lock domains and so on with the virtual clock, if it has one."""
 
     def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
-        if self._clock and (noun, name) not in self._made:
+        if self._options.clock and (noun, name) not in self._made:
             made: Any = super()._noun(noun, kind, name)
             made.configure(clock="test")
         return super()._noun(noun, kind, name)
@@ -56,8 +56,8 @@ class _AioClient(aio.Adeq):
     _calls = 0
 
     def _noun(self, noun: str, kind: Callable[[Any, str, str], N], name: str) -> N:
-        if self._clock and (noun, name) not in self._made:
-            with connect(self.url, self.prefix, self._clock) as creator:
+        if self._options.clock and (noun, name) not in self._made:
+            with connect(self.url, self.prefix, self._options.clock) as creator:
                 creator.noun(noun, name)
         return super()._noun(noun, kind, name)
 

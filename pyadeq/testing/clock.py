@@ -47,5 +47,5 @@ class Clock:
 
 def clock_of(queue: Any) -> Clock | None:
     """Return the virtual clock of a queue; None if it uses the server's clock or another one."""
-    clock = getattr(queue._runner, "_clock", None)
+    clock = getattr(getattr(queue._runner, "_options", None), "clock", None)
     return clock if isinstance(clock, Clock) else None

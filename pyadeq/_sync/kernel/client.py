@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterator, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -16,7 +16,7 @@ from pyadeq._sync.kernel.nouns import Nouns
 from pyadeq._sync.kernel.pipeline import Pipeline
 from pyadeq._sync.kernel.runner import LONGEST_BLOCK
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.durability import Durability
+from pyadeq._core.kernel.client_options import LONGEST_RETRY, NAMES, Options, check_retry_for, takes
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.packing import pack
 from pyadeq._core.kernel.refusals import Refusal, is_passing, loss_error, refusal_error
@@ -26,7 +26,6 @@ from pyadeq._importing import IMPORTING
 from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import BadArgument, ClientClosed, ConfigError
-from pyadeq.keys import check_name
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, utf8
 from pyadeq.models.config import Mark
 
@@ -43,10 +42,16 @@ if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of 
 
 T = TypeVar("T")
 USUAL_RETRY = 5.0
-LONGEST_RETRY = 45.0
 # Seconds by which a server may be late in ending a wait.
 LATE = 5.0
 LONGEST_MARK = 200
+
+
+@dataclass(frozen=True)
+class _Opening(Options):
+    """What a client is made of."""
+
+    client: Redis | RedisCluster
 
 
 class Adeq(Nouns):
@@ -76,63 +81,30 @@ class Adeq(Nouns):
     receipt or error.
     """
 
-    def __init__(
-        self,
-        client: Redis | RedisCluster,
-        *,
-        prefix: str = "ade",
-        slot: str | None = None,
-        source: str = "",
-        clock: Callable[[], int] | None = None,
-        trace: Callable[[], str | None] | None = None,
-        retry_for: float | None = None,
-        durability: str | None = None,
-        replicas: int = 1,
-        durability_timeout: Seconds = 1.0,
-        codec: Codec | None = None,
-        batch: bool = False,
-    ) -> None:
+    @takes(_Opening)
+    def __init__(self, options: _Opening) -> None:
         with IMPORTING:
             from pyadeq._sync.kernel.connect import has_failover, nodes_of
             from pyadeq._sync.kernel.hints import Hints
             from pyadeq._sync.kernel.registering import Registering
             from pyadeq._sync.kernel.scripts import Scripts
 
-        if retry_for is not None:
-            _check_retry_for(retry_for)
         super().__init__()
-        self.client = client
-        self.prefix = check_name("prefix", prefix)
-        self.slot = slot if slot is None else check_name("slot", slot)
-        self.source = source
-        self._retry_for = retry_for if retry_for is not None else LONGEST_RETRY if has_failover(client) else USUAL_RETRY
-        self._codec = codec
-        self._clock = clock
-        self._trace = trace
-        self._tracing = tracing_of(trace)
-        wanted = Durability.checked(durability, replicas, durability_timeout)
+        self.client = options.client
+        self._options = options
+        self.prefix, self.slot, self.source = options.prefix, options.slot, options.source
+        usual_retry = LONGEST_RETRY if has_failover(self.client) else USUAL_RETRY
+        self._retry_for = usual_retry if options.retry_for is None else options.retry_for
+        self._tracing = tracing_of(options.trace)
+        wanted = options.confirmed
         confirmed = wanted.timeout_ms / 1000 + LATE if wanted else 0.0
         usual = 0.0 if wanted.by_noun else confirmed
         waits: dict[Use, float] = {"calls": usual, "confirmed": confirmed, "renewals": usual}
-        self._nodes = nodes_of(client, {**waits, "blocks": LONGEST_BLOCK + LATE})
-        self._registering = Registering(prefix, slot, lambda: self.address, self._nodes, self._register)
+        self._nodes = nodes_of(self.client, {**waits, "blocks": LONGEST_BLOCK + LATE})
+        self._registering = Registering(self.prefix, self.slot, lambda: self.address, self._nodes, self._register)
         self._scripts = Scripts(self._nodes, self._retry_for, wanted, self.now_ms, self._registering)
-        self._batch = batch
         self.hints = Hints(self._nodes)
         self.closed = self._has_ended = False
-        self._options: dict[str, Any] = {  # to make another client with the same options
-            "prefix": prefix,
-            "slot": slot,
-            "source": source,
-            "clock": clock,
-            "trace": trace,
-            "retry_for": retry_for,
-            "durability": durability,
-            "replicas": replicas,
-            "durability_timeout": durability_timeout,
-            "codec": codec,
-            "batch": batch,
-        }
         self._owns_client = False
         self._partitioned: dict[str, PartitionedQueue] = {}
 
@@ -161,24 +133,12 @@ class Adeq(Nouns):
             TLS. Options for the sentinels begin with `sentinel_`: `sentinel_password`.
         cluster: the URL is that of a node of a cluster.
         """
+        given = locals()
         with IMPORTING:
             from pyadeq._sync.kernel.connect import client_of
 
-        client = client_of(url, cluster, options, list(inspect.signature(cls.from_url).parameters)[1:-1])
-        adeq = cls(
-            client,
-            prefix=prefix,
-            slot=slot,
-            source=source,
-            clock=clock,
-            trace=trace,
-            retry_for=retry_for,
-            durability=durability,
-            replicas=replicas,
-            durability_timeout=durability_timeout,
-            codec=codec,
-            batch=batch,
-        )
+        client = client_of(url, cluster, options, ("cluster", *NAMES))
+        adeq = cls(client, **{name: given[name] for name in NAMES})
         adeq._owns_client = True
         return adeq
 
@@ -211,16 +171,18 @@ class Adeq(Nouns):
     @property
     def codec(self) -> Codec | None:
         """The codec for payloads, results and errors, as it was given."""
-        return self._codec
+        return self._options.codec
 
     def now_ms(self) -> int:
         """Return the `now_ms` of a call: the clock's time, or 0, which means the server's time."""
-        return self._clock() if self._clock else 0
+        clock = self._options.clock
+        return clock() if clock else 0
 
     def trace(self) -> str | None:
         """Return the `trace` of a call: the W3C traceparent of the current work."""
         given = given_trace() if self._tracing is None else None
-        return given or (self._trace() if self._trace else None)
+        trace = self._options.trace
+        return given or (trace() if trace else None)
 
     @property
     def tracing(self) -> Tracing | None:
@@ -301,7 +263,7 @@ class Adeq(Nouns):
 
     def batching(self) -> Batching | None:
         """Return what sends the calls of one queue together, with `batch`. Queues do not wait for each other."""
-        if not self._batch:
+        if not self._options.batch:
             return None
         with IMPORTING:
             from pyadeq._sync.kernel.batching import Batching
@@ -315,7 +277,7 @@ class Adeq(Nouns):
         again. None: the client's.
         """
         if retry_for is not None:
-            _check_retry_for(retry_for)
+            check_retry_for(retry_for)
         (outcome,) = self._scripts.send([call], retry_for)
         return decoded(call, outcome)
 
@@ -456,11 +418,3 @@ class Adeq(Nouns):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _check_retry_for(seconds: float) -> None:
-    if not 0 <= seconds <= LONGEST_RETRY:
-        raise ConfigError(
-            f"retry_for: {seconds!r} is not accepted; allowed: 0 to {LONGEST_RETRY:g} seconds, for a script may take a "
-            "call that is sent again later for a new one"
-        )
