@@ -131,6 +131,8 @@ class Model(BaseModel):
     """A base of models: frozen, and without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    _from_reply: ClassVar[Mapping[str, str]] = {}
+    """What it has another name for than the reply of a script: name in the reply -> name here."""
 
 
 if TYPE_CHECKING:

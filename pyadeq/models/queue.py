@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, TypedDict, cast
+from typing import Any, ClassVar, Final, Literal, TypedDict, cast
 
 from pydantic import Field, computed_field
 
@@ -295,6 +295,8 @@ class Retried(Model):
     status: `retried`; `conflict` if another task has its unique key or scope now; `not_dead`; `not_found`.
     holder: the id of that other task.
     """
+
+    _from_reply: ClassVar = {"id": "holder"}
 
     status: Literal["retried", "conflict", "not_dead", "not_found"]
     holder: str | None = None

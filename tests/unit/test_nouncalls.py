@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq import Adeq
+from pyadeq import Adeq, QueueCalls
 from pyadeq._async.kernel.noun import Noun
 from pyadeq._core.kernel.nouncalls import NounCalls, Result, record, script_of
 from pyadeq.errors import BadArgument, ConfigError
@@ -30,6 +30,13 @@ def test_times_are_seconds_and_the_client_says_who_calls() -> None:
     }  # fmt: skip
     same = LOCKS.build("acquire", rid="r", resource="db:1", owner="a", issued_ms=1, ttl_ms=2500)
     assert same.args == call.args
+
+
+def test_a_script_that_only_reads_takes_a_source_as_a_condition() -> None:
+    calls = QueueCalls("ade:{queue:a}", source="me")
+    assert "source" not in sent(calls.list("ready"))
+    assert sent(calls.list("ready", source="api"))["source"] == b"api"
+    assert sent(calls.build("list", state="ready", source="api"))["source"] == b"api"
 
 
 def test_items_are_values_sequences_or_mappings() -> None:

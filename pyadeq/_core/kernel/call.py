@@ -414,7 +414,8 @@ def _refuse(script: Script, name: str, value: str, allowed: str) -> NoReturn:
 # Replies.
 
 Decode = Callable[[Any], Any]
-Statuses = Mapping[bytes, tuple[str, tuple[tuple[str, Decode], ...]]]
+Statuses = Mapping[bytes, tuple[str, tuple[str, ...], tuple[Decode, ...]]]
+"""By the word that is sent: the status, and the names and decoders of its fields."""
 
 
 def parse_reply(script: Script, reply: Reply) -> Answer:
@@ -424,21 +425,26 @@ def parse_reply(script: Script, reply: Reply) -> Answer:
 
 def _answer(script: Script, statuses: Statuses, reply: Any) -> Answer:
     try:
-        status, fields = statuses[reply[0]]
-        values = [decode(value) for (_, decode), value in zip(fields, reply[1:], strict=True)]
+        status, names, decoders = statuses[reply[0]]
+        return Answer(
+            status, {name: decode(value) for name, decode, value in zip(names, decoders, reply[1:], strict=True)}
+        )
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise AdeqError(
             f"{script.id}: the reply is not what the manifest declares ({type(error).__name__}: {error}); "
             "script and manifest differ, install pyadeq again"
         ) from error
-    return Answer(status, dict(zip([name for name, _ in fields], values, strict=True)))
 
 
 @cache
 def _statuses(script: Script, shape: str | None = None) -> Statuses:
     declared = script.returns if shape is None else script.shapes[shape]
     return {
-        status.encode(): (status, tuple((one.name, _decode_field(script, one)) for one in fields))
+        status.encode(): (
+            status,
+            tuple(one.name for one in fields),
+            tuple(_decode_field(script, one) for one in fields),
+        )
         for status, fields in declared.items()
     }
 

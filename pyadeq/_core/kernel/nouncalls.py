@@ -1,6 +1,6 @@
 """The calls of any noun, by the names that the manifest has for arguments and fields.
 
-Frequent calls have their own encoders and decoders, by position: see `_core/queue/calls.py`.
+The calls that are made for each task have their own encoders and decoders, by position: see `_core/queue/calls.py`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, get_args
 
 from pyadeq._core.kernel.call import Answer, Call, Item, build_call, parse_reply
 from pyadeq._core.kernel.manifest import Argument, Group, Script, library
@@ -16,11 +16,12 @@ from pyadeq._core.kernel.migration import Layout, layout
 from pyadeq._core.kernel.options import checked_options, refuse_single
 from pyadeq.errors import BadArgument
 from pyadeq.keys import hint
-from pyadeq.models.base import to_ms
+from pyadeq.models.base import Model, to_ms
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 CONTEXT: Final = frozenset({"now_ms", "source", "trace"})
-"""Arguments that the client fills in."""
+"""Arguments that the client fills in. In a script that only reads, `source` is a condition: `queue.list`."""
 
 
 class Result:
@@ -76,11 +77,16 @@ class NounCalls:
         A `rid` that is left out is made here, so that the call, sent again, takes effect once.
         """
         script = script_of(self.noun, verb)
-        bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
         if self.new_rid and _has_rid(script) and arguments.get("rid") is None:
             arguments["rid"] = self.new_rid()
+        return self.ask(verb, lambda answer: result(script, answer), **arguments)
+
+    def ask(self, verb: str, decode: Callable[[Answer], T], /, **arguments: Any) -> Call[T]:
+        """The same with a decoder, such as `status`, `statuses` or `models(RunNow)`; without a rid of its own."""
+        script = script_of(self.noun, verb)
+        bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
         scalars, groups = _sorted_out(script, arguments)
-        return self.call(verb, lambda answer: result(script, answer), groups, bases, **scalars)
+        return self.call(verb, decode, groups, bases, **scalars)
 
     def call(
         self,
@@ -115,7 +121,8 @@ def script_of(noun: str, verb: str) -> Script:
 
 @cache
 def _context(script: Script) -> tuple[str, ...]:
-    return tuple(argument.name for argument in script.args if argument.name in CONTEXT)
+    known = {"now_ms"} if script.read_only else CONTEXT
+    return tuple(argument.name for argument in script.args if argument.name in known)
 
 
 @cache
@@ -134,11 +141,29 @@ def in_seconds(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sorted_out(script: Script, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Item]]]:
     """Split the arguments into scalars, as they are sent, and the items of groups."""
-    groups = {group.name: group for group in script.groups}
-    own = [argument for argument in script.args if argument.name not in CONTEXT]
-    scalars = {name: value for name, value in given.items() if name not in groups}
-    checked_options(scalars, [*groups, *_words(own)])
-    return _sent(own, scalars), {name: _items(groups[name], given[name]) for name in groups.keys() & given.keys()}
+    names, groups_of = _accepted(script)
+    scalars: dict[str, Any] = {}
+    groups: dict[str, list[Item]] = {}
+    for name, value in given.items():
+        if name in groups_of:
+            groups[name] = _items(groups_of[name], value)
+            continue
+        if (sent := names.get(name)) is None:
+            checked_options([name], [*groups_of, *names])
+        elif sent in scalars:
+            _refuse_twice(sent)
+        else:
+            scalars[sent] = value if sent == name or value is None else to_ms(name, value)
+    return scalars, groups
+
+
+@cache
+def _accepted(script: Script) -> tuple[dict[str, str], dict[str, Group]]:
+    """Return the accepted name of each scalar with the name that is sent, and the groups by their names."""
+    own = [argument for argument in script.args if argument.name not in _context(script)]
+    sent = {argument.name for argument in own}
+    names = {word: word if word in sent else f"{word}_ms" for word in _words(own)}
+    return names, {group.name: group for group in script.groups}
 
 
 def _words(arguments: Sequence[Argument]) -> list[str]:
@@ -153,12 +178,17 @@ def _sent(arguments: Sequence[Argument], given: Mapping[str, Any]) -> dict[str, 
     sent: dict[str, Any] = {}
     for name, value in given.items():
         if f"{name}_ms" in names & given.keys():
-            raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: it is given twice, as {name} and as {name}_ms")
+            _refuse_twice(f"{name}_ms")
         if name in names or f"{name}_ms" not in names:
             sent[name] = value
         else:
             sent[f"{name}_ms"] = None if value is None else to_ms(name, value)
     return sent
+
+
+def _refuse_twice(sent: str) -> NoReturn:
+    name = sent.removesuffix("_ms")
+    raise BadArgument("ADEQ_ARG", "pyadeq", f"{name}: it is given twice, as {name} and as {sent}")
 
 
 def _items(group: Group, given: Any) -> list[Item]:
@@ -169,9 +199,10 @@ def _items(group: Group, given: Any) -> list[Item]:
 
 
 def _item(group: Group, given: Any) -> Item:
+    if isinstance(given, list | tuple):
+        return given
     if not isinstance(given, Mapping):
-        single = isinstance(given, str | bytes | int)
-        return given if not single else (given, {}) if group.pairs else (given,)
+        return (given, {}) if group.pairs else (given,)
     own = _words(group.fields)
     fields = _sent(group.fields, {name: value for name, value in given.items() if name in own})
     pairs = _sent(group.pairs, {name: value for name, value in given.items() if name not in own})
@@ -181,6 +212,68 @@ def _item(group: Group, given: Any) -> Item:
 
 
 # Replies.
+
+
+def status(answer: Answer) -> Any:
+    return answer.status
+
+
+def statuses(answer: Answer) -> list[Any]:
+    """Return the status of each item."""
+    return [one.status for one in answer["items"]]
+
+
+def models(kind: type[M], field: str = "items") -> Callable[[Answer], list[M]]:
+    """Return a decoder that makes an object of each entry of a list; see `model`."""
+    return lambda answer: [model(kind, entry) for entry in answer[field]]
+
+
+def model(kind: type[M], entry: Answer, **more: Any) -> M:
+    """Make an object of an answer: `status` and the fields by their names, times in seconds without `_ms`.
+
+    A field of the model that may be None is None for an empty text, and for the time 0. Bytes become a text if the
+    model has one. If the model has another name than the manifest, its `_from_reply` says so. more: further fields.
+    """
+    fields = more
+    status, readers = _readers(kind)
+    if status:
+        fields["status"] = entry.status
+    for name, value in entry.fields.items():
+        if (reader := readers.get(name)) is not None:
+            own, read = reader
+            fields[own] = read(value) if read else value
+    return kind(**fields)
+
+
+@cache
+def _readers(kind: type[Model]) -> tuple[bool, dict[str, tuple[str, Callable[[Any], Any] | None]]]:
+    """Return whether a model has a status, and by the names in a reply: its fields, and how to read their values."""
+    in_reply = {own: name for name, own in kind._from_reply.items()}
+    readers: dict[str, tuple[str, Callable[[Any], Any] | None]] = {}
+    for own, one in kind.model_fields.items():
+        kinds = (one.annotation, *get_args(one.annotation))
+        optional = type(None) in kinds
+        name = in_reply.get(own, own)
+        readers[name] = own, (_read_text_or_none if optional else _read_text) if str in kinds else None
+        if float in kinds:
+            readers[f"{name}_ms"] = own, _read_time_or_none if optional else _read_time
+    return "status" in kind.model_fields, readers
+
+
+def _read_text(value: Any) -> str:
+    return _text(value) if isinstance(value, bytes) else value
+
+
+def _read_text_or_none(value: Any) -> str | None:
+    return _read_text(value) or None
+
+
+def _read_time(ms: int) -> float:
+    return ms / 1000
+
+
+def _read_time_or_none(ms: int) -> float | None:
+    return ms / 1000 if ms else None
 
 
 def result(script: Script, answer: Answer, shape: str | None = None) -> Result:

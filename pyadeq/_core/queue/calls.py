@@ -1,17 +1,19 @@
-"""The calls of a queue: one function per script, each returning a Call.
+"""The calls of a queue, each returning a Call.
 
-The calls made for each task are built and read by position, not by name: `NounCalls.call` costs several microseconds.
+The calls that are made for each task are built and read by position, not by name, which costs several microseconds:
+enqueue, claim, settle, ack, fail, heartbeat, progress and outcome.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Literal, Unpack
 
 from pyadeq._core.kernel.call import Call, Reply, build_call, template
-from pyadeq._core.kernel.nouncalls import NounCalls
+from pyadeq._core.kernel.nouncalls import models, status, statuses
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue import replies
 from pyadeq._core.queue.history import Snapshot
@@ -69,7 +71,7 @@ from pyadeq.models.worker import (
 
 
 @dataclass(frozen=True)
-class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
+class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     """Builds the calls of one queue.
 
     With an optional rid, a repeated call does not take effect twice.
@@ -200,53 +202,43 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
             "queue.progress.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.statuses
         )
 
+    def outcome(self, ids: Sequence[str]) -> Call[list[Outcome]]:
+        """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
+        items = [(id,) for id in ids]
+        decode = self.sealing.opening(replies.outcomes, self.sealing.outcomes)
+        return build_call("queue.outcome.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=decode)
+
+    # The others, by the names of the manifest. A verb without a function here is called by `ask`, or by `build`.
+
     def log(self, id: str) -> Call[list[LogLine]]:
-        return build_call("queue.log.v1", self.base, {"now_ms": self.now_ms(), "id": id}, decode=replies.log_lines)
+        return self.ask("log", models(LogLine, "lines"), id=id)
 
     def reveal(self, ids: Sequence[str], actor: str, rid: str | None = None) -> Call[list[RevealStatus]]:
-        return build_call(
-            "queue.reveal.v1",
-            self.base,
-            self._scalars(rid=rid, actor=actor),
-            {"item": [(id,) for id in ids]},
-            decode=replies.statuses,
-        )
+        return self.ask("reveal", statuses, item=ids, rid=rid, actor=actor)
 
     def runs(self, id: str) -> Call[list[TaskRun]]:
-        decode = self.sealing.opening(replies.runs, self.sealing.runs)
-        return build_call("queue.runs.v1", self.base, {"now_ms": self.now_ms(), "id": id}, decode=decode)
+        return self.ask("runs", self.sealing.opening(models(TaskRun, "runs"), self.sealing.runs), id=id)
 
     def release(self, leases: Sequence[Held]) -> Call[list[ReleaseStatus]]:
-        return build_call(
-            "queue.release.v1",
-            self.base,
-            self._scalars(),
-            {"item": [held(one) for one in leases]},
-            decode=replies.statuses,
-        )
+        return self.ask("release", statuses, item=[held(one) for one in leases])
 
     def snooze(self, leases: Sequence[tuple[Held, Seconds]]) -> Call[list[Snoozed]]:
         """leases: each with the delay of its task, in seconds."""
-        return build_call(
-            "queue.snooze.v1",
-            self.base,
-            self._scalars(),
-            {"item": [(*held(one), to_ms("delay", delay)) for one, delay in leases]},
-            decode=replies.snoozed,
-        )
+        items = [(*held(one), to_ms("delay", delay)) for one, delay in leases]
+        return self.ask("snooze", models(Snoozed), item=items)
 
     def promote(self, limit: int = 100) -> Call[int]:
-        return build_call("queue.promote.v1", self.base, self._scalars(limit=limit), decode=replies.count)
+        return self.ask("promote", lambda answer: int(answer["promoted"]), limit=limit)
 
     def reap(self, limit: int = 100) -> Call[int]:
-        return build_call("queue.reap.v1", self.base, self._scalars(limit=limit), decode=replies.count)
+        return self.ask("reap", lambda answer: int(answer["reaped"]), limit=limit)
 
     def expire(self, limit: int = 100) -> Call[int]:
-        return build_call("queue.expire.v1", self.base, self._scalars(limit=limit), decode=replies.count)
+        return self.ask("expire", lambda answer: int(answer["expired"]), limit=limit)
 
     def trim(self, limit: int = 1000) -> Call[tuple[int, bool]]:
         """Returns how many tasks were deleted, and whether there may be more."""
-        return build_call("queue.trim.v1", self.base, self._scalars(limit=limit), decode=replies.removed)
+        return self.ask("trim", lambda answer: (answer["removed"], bool(answer["more"])), limit=limit)
 
     def repair(
         self,
@@ -258,18 +250,9 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         dry_run: bool = False,
     ) -> Call[Repair]:
         """limit: the key of a limit, whose sets are checked from the rank `start` on."""
-        groups: dict[str, list[tuple[Any, ...]]] = {
-            "task": [(id,) for id in ids],
-            "lane": [(lane,) for lane in lanes],
-            "line": [] if limit is None else [(limit, start)],
-        }
-        return build_call(
-            "queue.repair.v1",
-            self.base,
-            self._scalars(dry_run=dry_run),
-            groups,
-            decode=lambda reply: replies.repair(reply, ids),
-        )
+        line = [] if limit is None else [(limit, start)]
+        decode = partial(replies.repair, ids)
+        return self.ask("repair", decode, task=ids, lane=lanes, line=line, dry_run=dry_run)
 
     def copy(
         self,
@@ -282,80 +265,48 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         clock: str = "server",
     ) -> Call[str]:
         """Build one part of the copy of a queue of another server: see lua/queue/copy.v1.lua."""
-        return self.call(
-            "copy",
-            lambda answer: answer.status,
-            {"key": keys, "entry": entries},
-            step=step,
-            place=place,
-            fence=fence,
-            clock=clock,
-        )
+        return self.ask("copy", status, key=keys, entry=entries, step=step, place=place, fence=fence, clock=clock)
 
     def purge(
         self, rid: str | None = None, *, all: bool = False, lane: str | None = None, limit: int = 1000
     ) -> Call[tuple[int, bool]]:
         """Returns how many tasks were deleted, and whether there may be more. lane: only its ready tasks."""
-        scalars = self._scalars(rid=rid, what="all" if all else "waiting", lane=lane, limit=limit)
-        return build_call("queue.purge.v1", self.base, scalars, decode=replies.removed)
+        what = "all" if all else "waiting"
+        return self.ask(
+            "purge",
+            lambda answer: (answer["purged"], bool(answer["more"])),
+            **{"rid": rid, "what": what, "lane": lane, "limit": limit},
+        )
 
     def pause(self, rid: str | None = None) -> Call[str]:
-        return build_call("queue.pause.v1", self.base, self._scalars(rid=rid), decode=replies.status)
+        return self.ask("pause", status, rid=rid)
 
     def resume(self, rid: str | None = None) -> Call[str]:
-        return build_call("queue.resume.v1", self.base, self._scalars(rid=rid), decode=replies.status)
+        return self.ask("resume", status, rid=rid)
 
     def drain(self, rid: str | None = None) -> Call[str]:
-        return build_call("queue.drain.v1", self.base, self._scalars(rid=rid), decode=replies.status)
+        return self.ask("drain", status, rid=rid)
 
     def retry(self, ids: Sequence[str], rid: str | None = None) -> Call[list[Retried]]:
-        items = [(id,) for id in ids]
-        return build_call("queue.retry.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.retried)
+        return self.ask("retry", models(Retried), item=ids, rid=rid)
 
     def abandon(self, ids: Sequence[str], rid: str | None = None) -> Call[list[AbandonStatus]]:
-        items = [(id,) for id in ids]
-        return build_call(
-            "queue.abandon.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.statuses
-        )
+        return self.ask("abandon", statuses, item=ids, rid=rid)
 
     def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> Call[list[CancelStatus]]:
         """tree: also their children, and theirs."""
-        return build_call(
-            "queue.cancel.v1",
-            self.base,
-            self._scalars(rid=rid, tree=tree),
-            {"item": [(id,) for id in ids]},
-            decode=replies.statuses,
-        )
+        return self.ask("cancel", statuses, item=ids, rid=rid, tree=tree)
 
     def run_now(self, ids: Sequence[str], rid: str | None = None) -> Call[list[RunNow]]:
-        items = [(id,) for id in ids]
-        return build_call(
-            "queue.run_now.v1", self.base, self._scalars(rid=rid), {"item": items}, decode=replies.run_now
-        )
-
-    def outcome(self, ids: Sequence[str]) -> Call[list[Outcome]]:
-        """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
-        items = [(id,) for id in ids]
-        decode = self.sealing.opening(replies.outcomes, self.sealing.outcomes)
-        return build_call("queue.outcome.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=decode)
+        return self.ask("run_now", models(RunNow), item=ids, rid=rid)
 
     def get(self, ids: Sequence[str]) -> Call[list[TaskView | None]]:
         """The answer may be shorter than ids: it stops before 4 MiB. Ask again for the rest."""
-        return build_call(
-            "queue.get.v1",
-            self.base,
-            {"now_ms": self.now_ms()},
-            {"item": [(id,) for id in ids]},
-            decode=self.sealing.opening(replies.views, self.sealing.views),
-        )
+        return self.ask("get", self.sealing.opening(replies.views, self.sealing.views), item=ids)
 
     def length(self, lanes: Sequence[str]) -> Call[list[int]]:
         """Returns how many tasks are ready in each of some lanes."""
-        items = [(lane,) for lane in checked_lanes(lanes)]
-        return build_call(
-            "queue.length.v1", self.base, {"now_ms": self.now_ms()}, {"item": items}, decode=replies.lengths
-        )
+        return self.ask("length", lambda answer: [one["count"] for one in answer["items"]], item=checked_lanes(lanes))
 
     def stats(self) -> Call[QueueStats]:
         return self.call("stats", replies.stats)
@@ -372,7 +323,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
 
     def count_dead(self, *, cursor: str = "", limit: int = 1000) -> Call[tuple[list[DeadGroup], int, str]]:
         """Return the groups of a part of the dead tasks, how many tasks they have, and the cursor of the next part."""
-        return self.call("count_dead", replies.dead_groups, cursor=cursor, limit=limit)
+        return self.ask("count_dead", replies.dead_groups, cursor=cursor, limit=limit)
 
     def settings(self) -> Call[Settings]:
         return self.call("settings", replies.settings)
@@ -382,25 +333,14 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
 
         Returns `registered`, or `stale` for a replaced incarnation.
         """
-        return build_call(
-            "queue.register.v1",
-            self.base,
-            self._scalars(worker=worker, incarnation=incarnation),
-            {"about": [(about,)] if about else []},
-            decode=replies.status,
-        )
+        return self.ask("register", status, worker=worker, incarnation=incarnation, about=[about] if about else [])
 
     def deregister(
         self, worker: str, incarnation: str, reason: str = "stopped", leases: Sequence[Held] = ()
     ) -> Call[str]:
         """leases: at most 1,000, are returned. Returns `deregistered`, `unregistered` or `stale`."""
-        return build_call(
-            "queue.deregister.v1",
-            self.base,
-            self._scalars(worker=worker, incarnation=incarnation, reason=reason),
-            {"item": [held(one) for one in leases]},
-            decode=replies.status,
-        )
+        items = [held(one) for one in leases]
+        return self.ask("deregister", status, worker=worker, incarnation=incarnation, reason=reason, item=items)
 
     def workers(
         self,
@@ -413,7 +353,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
     ) -> Call[tuple[list[WorkerInfo], str]]:
         """Returns live workers, and the cursor for the next page, empty on the last page."""
         named = {"name": name, "group": group, "capability": capability}
-        return self.call("workers", replies.workers, cursor=cursor, limit=limit, **named)
+        return self.ask("workers", replies.workers, cursor=cursor, limit=limit, **named)
 
     def steer(
         self,
@@ -423,10 +363,7 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         rid: str | None = None,
     ) -> Call[list[SteerStatus]]:
         """Values that are None stay unchanged."""
-        scalars = self._scalars(rid=rid, mode=mode, capacity=capacity)
-        return build_call(
-            "queue.steer.v1", self.base, scalars, {"item": [(name,) for name in workers]}, decode=replies.statuses
-        )
+        return self.ask("steer", statuses, item=workers, rid=rid, mode=mode, capacity=capacity)
 
     def configure(
         self,
@@ -493,5 +430,4 @@ class QueueCalls(NounCalls, ScheduleCalls, LimitCalls, WeightCalls, PartitionCal
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
     ) -> Call[Page]:
         """At least one of state, user, tag and parent is required."""
-        scalars = {"now_ms": self.now_ms(), "state": state, "cursor": cursor, "limit": limit, **filter}
-        return build_call("queue.list.v1", self.base, scalars, decode=replies.page)
+        return self.call("list", replies.page, state=state, cursor=cursor, limit=limit, **filter)

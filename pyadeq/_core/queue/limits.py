@@ -3,62 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
-from pyadeq._core.kernel.call import Call, Reply, build_call
+from pyadeq._core.kernel.call import Answer, Call
+from pyadeq._core.kernel.nouncalls import NounCalls, statuses
 from pyadeq._core.kernel.options import unfit
 from pyadeq.errors import BadArgument
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.limit import Limit, LimitUse, Policy, SetLimitStatus
 
 
-class LimitCalls:
+class LimitCalls(NounCalls):
     """The calls of a queue's limits."""
-
-    base: str
-    now_ms: Callable[[], int]
-    _scalars: Callable[..., dict[str, Any]]
 
     def set_limits(self, limits: Sequence[tuple[str, dict[str, Any]]], rid: str) -> Call[list[SetLimitStatus]]:
         """limits: keys, each with what `limit_pairs` makes, or nothing to take its limit away."""
-        return build_call(
-            "queue.set_limits.v1",
-            self.base,
-            self._scalars(rid=rid),
-            {"item": limits},
-            decode=lambda reply: [item[0].decode() for item in reply[2]],
-        )
+        return self.ask("set_limits", statuses, item=limits, rid=rid)
 
     def limits(self, keys: Sequence[str] = (), cursor: str = "") -> Call[tuple[list[Limit], str, list[LimitUse]]]:
         """Build a call for a page of limits and the next cursor; or, with keys, for the state of these keys."""
-        return build_call(
-            "queue.limits.v1",
-            self.base,
-            {"now_ms": self.now_ms(), "cursor": cursor},
-            {"item": [(key,) for key in keys]},
-            decode=lambda reply: _limits(reply, keys),
-        )
+        return self.ask("limits", lambda answer: _limits(answer, keys), item=keys, cursor=cursor)
 
 
-class WeightCalls:
+class WeightCalls(NounCalls):
     """The calls of the weights that users have in a queue with fair shares."""
-
-    base: str
-    now_ms: Callable[[], int]
-    _scalars: Callable[..., dict[str, Any]]
 
     def set_weights(self, weights: Sequence[tuple[str, int]], rid: str) -> Call[None]:
         """Build a call. weights: users with their weight in percent; 0 resets to the default."""
-        return build_call(
-            "queue.set_weights.v1", self.base, self._scalars(rid=rid), {"item": weights}, decode=lambda _: None
-        )
+        return self.ask("set_weights", lambda _: None, item=weights, rid=rid)
 
     def weights(self, users: Sequence[str] = (), cursor: str = "") -> Call[tuple[dict[str, float], str]]:
         """Some of the weights that are not 1, and the cursor that gets the next; or those of users that are named."""
-        scalars = {"now_ms": self.now_ms(), "cursor": cursor}
-        items = [(user,) for user in users]
-        return build_call("queue.weights.v1", self.base, scalars, {"item": items}, decode=_weights)
+        return self.ask("weights", _weights, item=users, cursor=cursor)
 
 
 def weight_pct(weight: float) -> int:
@@ -95,15 +72,13 @@ def rule_digest(rule: str) -> str:
     return hashlib.sha1(rule.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
-def _limits(reply: Reply, keys: Sequence[str]) -> tuple[list[Limit], str, list[LimitUse]]:
-    flat = [text.decode() for text in reply[3]]
-    rules = [_limit(key, rule) for key, rule in zip(flat[::2], flat[1::2], strict=True)]
-    return rules, reply[2].decode(), [_use(key, item) for key, item in zip(keys, reply[4], strict=True)]
+def _limits(answer: Answer, keys: Sequence[str]) -> tuple[list[Limit], str, list[LimitUse]]:
+    rules = [_limit(key, rule.decode()) for key, rule in answer["rules"].items()]
+    return rules, answer["cursor"], [_use(key, one) for key, one in zip(keys, answer["items"], strict=True)]
 
 
-def _weights(reply: Reply) -> tuple[dict[str, float], str]:
-    flat = [text.decode() for text in reply[3]]
-    return {user: int(pct) / 100 for user, pct in zip(flat[::2], flat[1::2], strict=True)}, reply[2].decode()
+def _weights(answer: Answer) -> tuple[dict[str, float], str]:
+    return {user: int(pct) / 100 for user, pct in answer["weights"].items()}, answer["cursor"]
 
 
 def _limit(key: str, rule: str) -> Limit:
@@ -119,10 +94,10 @@ def _limit(key: str, rule: str) -> Limit:
     )
 
 
-def _use(key: str, item: list[Any]) -> LimitUse:
-    if item[0] == b"unlimited":
-        return LimitUse(key=key, running=item[1], waiting=item[2])
-    _, by, rule, running, waiting, next_ms = item
-    limit = _limit(by.decode(), rule.decode())
-    next_start = next_ms / 1000 if limit.rate else None
+def _use(key: str, answer: Answer) -> LimitUse:
+    running, waiting = answer["holding"], answer["waiting"]
+    if answer.status == "unlimited":
+        return LimitUse(key=key, running=running, waiting=waiting)
+    limit = _limit(answer["by"], answer["rule"])
+    next_start = answer["next_ms"] / 1000 if limit.rate else None
     return LimitUse(key=key, running=running, waiting=waiting, limit=limit, next_start=next_start)

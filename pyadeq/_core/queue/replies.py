@@ -1,4 +1,4 @@
-"""The queue's replies: raw lists of bytes and integers, in the form that the manifest declares, into models."""
+"""The queue's replies into models: the frequent ones from raw lists of bytes and integers, the others by names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from pyadeq._core.kernel.call import Answer, Reply
-from pyadeq._core.kernel.nouncalls import in_seconds, record
+from pyadeq._core.kernel.nouncalls import in_seconds, model, models, record
 from pyadeq._core.queue.history import Snapshot
 from pyadeq.errors import UnknownTask
 from pyadeq.models.queue import (
@@ -21,47 +21,24 @@ from pyadeq.models.queue import (
     Receipt,
     Renewal,
     Repair,
-    Retried,
-    RunNow,
     Settings,
     Settled,
-    Snoozed,
     TaskRepair,
     TaskView,
 )
-from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, WorkerInfo
-
-
-def status(reply: Reply) -> str:
-    return str(reply[0].decode())
+from pyadeq.models.worker import Heartbeat, Outcome, WorkerInfo
 
 
 def statuses(reply: Reply) -> list[Any]:
     return [item[0].decode() for item in reply[2]]
 
 
-def count(reply: Reply) -> int:
-    return int(reply[2])
-
-
-def repair(reply: Reply, ids: Sequence[str]) -> Repair:
-    _, _, tasks, lanes, lines = reply
-    seen, damaged = lines[0][1:] if lines else (0, 0)
-    found = [_repaired(item, id) for item, id in zip(tasks, ids, strict=True)]
-    return Repair(tasks=found, lanes=[item[0].decode() for item in lanes], seen=seen, damaged=damaged)
-
-
-def _repaired(item: Reply, id: str) -> TaskRepair:
-    if item[0] == b"damaged":
-        _, kind, created_ms, rid, index = item
-        order = {"created": created_ms / 1000, "rid": rid.decode(), "index": index}
-        return TaskRepair(id=id, status="damaged", kind=kind.decode(), **order)
-    kind, state = (word.decode() for word in item[1:]) if len(item) > 1 else (None, None)
-    return TaskRepair(id=id, status=item[0].decode(), kind=kind, state=state)
-
-
-def lengths(reply: Reply) -> list[int]:
-    return [int(item[1]) for item in reply[2]]
+def repair(ids: Sequence[str], answer: Answer) -> Repair:
+    seen = answer["lines"][0].fields if answer["lines"] else {"count": 0, "damaged": 0}
+    found = [model(TaskRepair, one, id=id) for one, id in zip(answer["tasks"], ids, strict=True)]
+    return Repair(
+        tasks=found, lanes=[one.status for one in answer["lanes"]], seen=seen["count"], damaged=seen["damaged"]
+    )
 
 
 def receipts(reply: Reply, ids: Sequence[str]) -> list[Receipt]:
@@ -109,14 +86,6 @@ def heartbeat(reply: Reply) -> Heartbeat:
     return Heartbeat.model_construct(mode=mode.decode(), capacity=wanted, renewals=renewals)
 
 
-def log_lines(reply: Reply) -> list[LogLine]:
-    return [LogLine(at=at_ms / 1000, text=text.decode(errors="replace")) for _, at_ms, text in reply[2]]
-
-
-def runs(reply: Reply) -> list[TaskRun]:
-    return [_run(*fields) for _, *fields in reply[2]]
-
-
 def outcomes(reply: Reply) -> list[Outcome]:
     return [_outcome(*item) for item in reply[3]]
 
@@ -125,28 +94,13 @@ def workers(answer: Answer) -> tuple[list[WorkerInfo], str]:
     return [_worker(item) for item in answer["items"]], answer["cursor"]
 
 
-def snoozed(reply: Reply) -> list[Snoozed]:
-    return [Snoozed(status=item[0].decode(), due=item[1] / 1000 if len(item) > 1 else None) for item in reply[2]]
+def views(answer: Answer) -> list[TaskView | None]:
+    return [_view(one.fields) if one.status == "found" else None for one in answer["items"]]
 
 
-def retried(reply: Reply) -> list[Retried]:
-    return [Retried(status=item[0].decode(), holder=item[1].decode() if len(item) > 1 else None) for item in reply[2]]
-
-
-def run_now(reply: Reply) -> list[RunNow]:
-    return [RunNow(status=item[0].decode(), state=item[1].decode() if len(item) > 1 else None) for item in reply[2]]
-
-
-def removed(reply: Reply) -> tuple[int, bool]:
-    return int(reply[2]), bool(reply[3])
-
-
-def views(reply: Reply) -> list[TaskView | None]:
-    return [_view(item, item[6], item[7]) if item[0] == b"found" else None for item in reply[3]]
-
-
-def page(reply: Reply) -> Page:
-    return Page(tasks=[_view(item) for item in reply[3]], cursor=reply[2].decode(), now=reply[1] / 1000)
+def page(answer: Answer) -> Page:
+    tasks = [_view(one.fields) for one in answer["items"]]
+    return Page(tasks=tasks, cursor=answer["cursor"], now=answer["now_ms"] / 1000)
 
 
 def stats(answer: Answer) -> QueueStats:
@@ -167,22 +121,7 @@ def snapshots(answer: Answer) -> list[Snapshot]:
 
 
 def dead_groups(answer: Answer) -> tuple[list[DeadGroup], int, str]:
-    groups = [
-        DeadGroup(
-            kind=one["kind"].decode(errors="replace") or None,
-            reason=one["reason"].decode(errors="replace") or None,
-            count=one["count"],
-            first=one["first_ms"] / 1000,
-            last=one["last_ms"] / 1000,
-        )
-        for one in answer["items"]
-    ]
-    return groups, answer["counted"], answer["cursor"]
-
-
-def texts(flat: list[bytes]) -> dict[str, str]:
-    """What is stored in a hash."""
-    return {name.decode(): value.decode() for name, value in _pairs(flat)}
+    return models(DeadGroup)(answer), answer["counted"], answer["cursor"]
 
 
 def settings(answer: Answer) -> Settings:
@@ -196,10 +135,6 @@ def settings(answer: Answer) -> Settings:
     )
     renamed = {f"{name}_ttl": stored[name] for name in ("result", "payload", "reply") if name in stored}
     return Settings.model_validate({**given, **renamed, "fair": bool(stored["fair"]), "backoff": backoff})
-
-
-def _pairs(flat: list[bytes]) -> zip[tuple[bytes, bytes]]:
-    return zip(flat[::2], flat[1::2], strict=True)
 
 
 def _failed(item: list[Any]) -> Failed:
@@ -239,30 +174,6 @@ def _lease(
     return lease
 
 
-def _run(
-    outcome: bytes,
-    delivery: int,
-    attempt: int,
-    fence: int,
-    worker: bytes,
-    started_ms: int,
-    ended_ms: int,
-    reason: bytes,
-    error: bytes,
-) -> TaskRun:
-    return TaskRun.model_construct(
-        outcome=outcome.decode(),
-        delivery=delivery,
-        attempt=attempt,
-        fence=fence,
-        worker=worker.decode(),
-        started=started_ms / 1000,
-        ended=ended_ms / 1000 if ended_ms else None,
-        reason=reason.decode() or None,
-        error=error.decode(errors="replace") or None,
-    )
-
-
 def _outcome(status: bytes, *fields: Any) -> Outcome:
     match status, fields:
         case b"waiting", (state, told):
@@ -279,11 +190,9 @@ def _worker(item: Answer) -> WorkerInfo:
     return WorkerInfo.model_validate({**own, "name": item["name"], "seen": item["seen_ms"] / 1000})
 
 
-def _view(item: list[Any], data: bytes | None = None, result: bytes | None = None) -> TaskView:
-    _, id, state, at_ms, place, flat = item[:6]
-    record = {name.decode(): value for name, value in _pairs(flat)}
-    state = state.decode()
-    at = at_ms / 1000 if at_ms else None
+def _view(fields: dict[str, Any]) -> TaskView:
+    state, record = fields["state"], fields["record"]
+    at = fields["at_ms"] / 1000 if fields["at_ms"] else None
     waits = "after" in record or "gather" in record
 
     def text(name: str) -> str | None:
@@ -299,7 +208,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         return int(record[name]) / 1000 if name in record else None
 
     return TaskView.model_construct(
-        id=id.decode(),
+        id=fields["id"],
         state=state,
         kind=text("kind"),
         priority=number("priority", 5),
@@ -308,7 +217,7 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         tags=words("tags"),
         limits=words("limits"),
         limited_by=text("limited_by") if state == "blocked" else None,
-        place=place if state in ("ready", "blocked") else None,
+        place=fields["place"] if state in ("ready", "blocked") else None,
         due=at if state == "delayed" else None,
         deadline=at if state in ("running", "stalled") else None,
         created=seconds("created_ms"),
@@ -346,8 +255,8 @@ def _view(item: list[Any], data: bytes | None = None, result: bytes | None = Non
         exit_code=number("exit_code"),
         reason=text("reason"),
         error=text("error"),
-        data=data,
-        result_data=result,
+        data=fields.get("payload"),
+        result_data=fields.get("result"),
         headers_data=record.get("headers"),
     )
 

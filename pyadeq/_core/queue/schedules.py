@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple, cast, get_args
 
-from pyadeq._core.kernel.call import Call, Reply, build_call
+from pyadeq._core.kernel.call import Answer, Call
+from pyadeq._core.kernel.nouncalls import model, status
 from pyadeq._core.kernel.options import unfit
 from pyadeq._core.queue.items import envelope
 from pyadeq._core.queue.sealing import SealedCalls
@@ -41,9 +43,6 @@ class Due(NamedTuple):
 class ScheduleCalls(SealedCalls):
     """The calls of a queue's schedules."""
 
-    now_ms: Callable[[], int]
-    _scalars: Callable[..., dict[str, Any]]
-
     def put_schedule(
         self,
         name: str,
@@ -72,48 +71,46 @@ class ScheduleCalls(SealedCalls):
             raise unfit("catch_up", catch_up, "1 second and more, for who fires is always a little late")
         pairs = schedule_envelope(task)
         # otherwise an invalid option would fail only when the schedule fires
-        trial = {"name": check_name("name", name), "rid": rid, "rev": 1}
-        build_call("queue.trigger.v1", self.base, trial, {"item": [(name, b"", pairs)]}, decode=_status)
-        scalars = self._scalars(
-            name=name,
-            rid=rid,
-            timing=text,
-            envelope=json.dumps(pairs, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(),
-            payload=stored or self.sealing.payload(encode(task.payload, "payload")),
-            overlap=overlap,
-            catch_up_ms=to_ms("catch_up", catch_up),
-            jitter_ms=to_ms("jitter", jitter),
-            next_ms=next_time(timing, round(now * 1000)),
-        )
+        self.ask("trigger", status, name=check_name("name", name), rid=rid, rev=1, item=[(name, b"", pairs)])
+        arguments: dict[str, Any] = {
+            "name": name,
+            "rid": rid,
+            "timing": text,
+            "envelope": json.dumps(pairs, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(),
+            "payload": stored or self.sealing.payload(encode(task.payload, "payload")),
+            "overlap": overlap,
+            "catch_up": catch_up,
+            "jitter": jitter,
+            "next_ms": next_time(timing, round(now * 1000)),
+        }
+        decode = partial(model, SchedulePut)
         if expect is not None:
-            return build_call("queue.change_schedule.v1", self.base, scalars | {"expect": expect}, decode=_put)
-        return build_call("queue.put_schedule.v1", self.base, scalars | {"epoch": epoch}, decode=_put)
+            return self.ask("change_schedule", decode, **arguments, expect=expect)
+        return self.ask("put_schedule", decode, **arguments, epoch=epoch)
 
     def fire(self, schedule: Schedule, due: Due, id: str, delay_ms: int, rid: str) -> Call[FireStatus]:
         """delay_ms: how much later the task starts, within the schedule's jitter."""
-        scalars = self._scalars(name=schedule.name, rid=rid, rev=schedule.rev, **due._asdict())
         items = [] if due.late else [_item(schedule, id, delay_ms)]
-        return build_call("queue.fire.v1", self.base, scalars, {"item": items}, decode=_status)
+        return self.ask("fire", status, name=schedule.name, rid=rid, rev=schedule.rev, **due._asdict(), item=items)
 
     def trigger(self, schedule: Schedule, id: str, rid: str, at: float | None = None) -> Call[FireStatus]:
         """at: the time that it is for; None: now."""
-        at_ms = None if at is None else round(at * 1000)
-        scalars = self._scalars(name=schedule.name, rid=rid, rev=schedule.rev, at_ms=at_ms)
         items = [_item(schedule, id, 0)]
-        return build_call("queue.trigger.v1", self.base, scalars, {"item": items}, decode=_status)
+        return self.ask("trigger", status, name=schedule.name, rid=rid, rev=schedule.rev, at=at, item=items)
 
     def pause_schedule(self, name: str, rid: str) -> Call[SteerScheduleStatus]:
-        return self._steer_schedule(name=name, rid=rid, verb="pause")
+        return self.ask("steer_schedule", status, name=name, rid=rid, verb="pause")
 
     def remove_schedule(self, name: str, rid: str, expect: int | None = None) -> Call[SteerScheduleStatus]:
         if expect is not None and expect < 1:
             raise unfit("expect", expect, EXPECTED)
-        return self._steer_schedule(name=name, rid=rid, verb="remove", rev=expect)
+        return self.ask("steer_schedule", status, name=name, rid=rid, verb="remove", rev=expect)
 
     def resume_schedule(self, schedule: Schedule, rid: str, now: float) -> Call[SteerScheduleStatus]:
         """now: the server's time, from which the next time is reckoned."""
         next_ms = next_time(known_timing(schedule), round(now * 1000))
-        return self._steer_schedule(name=schedule.name, rid=rid, verb="resume", rev=schedule.rev, next_ms=next_ms)
+        own = {"name": schedule.name, "rev": schedule.rev}
+        return self.ask("steer_schedule", status, **own, rid=rid, verb="resume", next_ms=next_ms)
 
     def schedules(
         self, *, name: str | None = None, due: bool = False, cursor: str = "", limit: int = 100
@@ -122,12 +119,8 @@ class ScheduleCalls(SealedCalls):
 
         Those of a name, or that are due, come with the payload.
         """
-        scalars = {"now_ms": self.now_ms(), "name": name, "due": due, "cursor": cursor, "limit": limit}
         decode = self.sealing.opening(_schedules, self.sealing.schedules)
-        return build_call("queue.schedules.v1", self.base, scalars, decode=decode)
-
-    def _steer_schedule(self, **scalars: Any) -> Call[SteerScheduleStatus]:
-        return build_call("queue.steer_schedule.v1", self.base, self._scalars(**scalars), decode=_status)
+        return self.ask("schedules", decode, name=name, due=due, cursor=cursor, limit=limit)
 
 
 def due_now(schedule: Schedule, now: float) -> Due:
@@ -179,21 +172,12 @@ def _item(schedule: Schedule, id: str, delay_ms: int) -> tuple[str, bytes, Mappi
     return id, schedule.sealed or schedule.data or b"", pairs
 
 
-def _put(reply: Reply) -> SchedulePut:
-    return SchedulePut(status=reply[0].decode(), rev=reply[2])
+def _schedules(answer: Answer) -> tuple[list[Schedule], str, float]:
+    found = [_schedule(one["name"], one["record"], one["payload"]) for one in answer["items"]]
+    return found, answer["cursor"], answer["now_ms"] / 1000
 
 
-def _status(reply: Reply) -> Any:
-    return reply[0].decode()
-
-
-def _schedules(reply: Reply) -> tuple[list[Schedule], str, float]:
-    found = [_schedule(name.decode(), record, payload) for _, name, record, payload in reply[3]]
-    return found, reply[2].decode(), reply[1] / 1000
-
-
-def _schedule(name: str, record: Sequence[bytes], payload: bytes) -> Schedule:
-    own = {field.decode(): value for field, value in zip(record[::2], record[1::2], strict=True)}
+def _schedule(name: str, own: Mapping[str, bytes], payload: bytes) -> Schedule:
     pairs = read_json(own.get("envelope", b"{}"))
     return Schedule(
         name=name,

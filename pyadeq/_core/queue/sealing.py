@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
+from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.queue.items import MAX_ERROR_BYTES, EnqueueItem, Sealed
 from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError
@@ -155,10 +156,9 @@ def _whole(base: str) -> str:
     return head + tail[tail.index("}") :] if slash else base
 
 
-class SealedCalls:
+class SealedCalls(NounCalls):
     """Calls of a queue that carry what goes through its codec."""
 
-    base: str
     codec: Codec | None
 
     @cached_property
