@@ -82,7 +82,7 @@ def test_a_row_has_the_arguments_and_the_text_of_the_method() -> None:
     routes = {
         name: member.route for name, member in inspect.getmembers(pyadeq.PartitionedQueue) if hasattr(member, "route")
     }
-    assert (routes["retry"], routes["pause"], routes["stats"]) == ("where_it_is", "each", "total")
+    assert (routes["retry"], routes["outcome"], routes["stats"]) == ("where_it_is", "where_it_is", "total")
 
 
 def test_short_names_are_coroutine_functions_in_asyncio_only() -> None:

@@ -10,6 +10,7 @@ from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue.base import Area
 from pyadeq._async.queue.inspect import QueueInspect
 from pyadeq._async.queue.settings import QueueSettings
+from pyadeq._async.queue.whole import Whole
 from pyadeq._async.queue.workers import QueueWorkers
 from pyadeq._core.kernel.migration import newest_layout
 from pyadeq._core.queue.calls import QueueCalls
@@ -21,7 +22,7 @@ from pyadeq.models.base import Migration
 from pyadeq.models.queue import Repair, RevealStatus
 
 
-class QueueAdmin(Area):
+class QueueAdmin(Area, Whole):
     """`queue.admin`: pauses and purges the queue, handles overdue tasks, and migrates the stored data."""
 
     def __init__(
@@ -52,18 +53,6 @@ class QueueAdmin(Area):
         For programs that show tasks to people; see `pyadeq.tiers`.
         """
         return (await self._runner.send(self._calls.reveal([id], actor, new_ulid())))[0]
-
-    async def pause(self) -> None:
-        """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""
-        await self._runner.send(self._calls.pause(new_ulid()))
-
-    async def drain(self) -> None:
-        """Stop accepting new tasks until `resume`: enqueue raises QueueDraining. Existing tasks run to their end."""
-        await self._runner.send(self._calls.drain(new_ulid()))
-
-    async def resume(self) -> None:
-        """End `pause` or `drain`."""
-        await self._runner.send(self._calls.resume(new_ulid()))
 
     async def purge(
         self, *, all: bool = False, lane: str | None = None, progress: Callable[[int], object] | None = None
@@ -106,10 +95,6 @@ class QueueAdmin(Area):
             count, more = await self._runner.send(self._calls.trim())
             trimmed += count
         return trimmed
-
-    async def snapshot(self) -> bool:
-        """Add the counters to the history, if this minute has no snapshot yet. Claims also do this. Returns whether."""
-        return await self._runner.send(self._calls.snapshot())
 
     async def repair(
         self,

@@ -13,12 +13,13 @@ from pyadeq._async.queue.produce import Producing
 from pyadeq._async.queue.schedules import Schedules
 from pyadeq._async.queue.settings import QueueSettings
 from pyadeq._async.queue.shares import Shares
+from pyadeq._async.queue.whole import WholeNames
 from pyadeq._async.queue.workers import QueueWorkers
 from pyadeq._core.kernel.areas import AreaOf, forward, named
 
 
 @named
-class QueueAreas(Producing):
+class QueueAreas(Producing, WholeNames):
     """A queue with an attribute for each area, and with the short names of their methods."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
@@ -93,16 +94,12 @@ class QueueAreas(Producing):
     abandon_dead = forward("dead", QueueDead.abandon_all)
 
     reveal = forward("admin", QueueAdmin.reveal)
-    pause = forward("admin", QueueAdmin.pause)
-    drain = forward("admin", QueueAdmin.drain)
-    resume = forward("admin", QueueAdmin.resume)
     purge = forward("admin", QueueAdmin.purge)
     trim = forward("admin", QueueAdmin.trim)
     promote = forward("admin", QueueAdmin.promote)
     expire = forward("admin", QueueAdmin.expire)
     reap = forward("admin", QueueAdmin.reap)
     repair = forward("admin", QueueAdmin.repair)
-    snapshot = forward("admin", QueueAdmin.snapshot)
     migrate = forward("admin", QueueAdmin.migrate)
 
     chain = forward("chains", QueueChains.chain)

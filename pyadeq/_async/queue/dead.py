@@ -8,12 +8,11 @@ from typing import Any, Unpack
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue.base import Area
 from pyadeq._async.queue.inspect import QueueInspect
-from pyadeq._core.kernel.options import checked_list
+from pyadeq._core.kernel.nouncalls import models, statuses
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.dead import merged
 from pyadeq._core.queue.items import MAX_ITEMS
 from pyadeq.errors import BadArgument
-from pyadeq.ids import new_ulid
 from pyadeq.models.queue import AbandonStatus, Bulk, DeadGroup, DeadSummary, Retried, TaskFilter
 
 
@@ -30,7 +29,7 @@ class QueueDead(Area):
 
     async def retry_many(self, ids: Sequence[str]) -> list[Retried]:
         """Make many dead tasks ready again. Returns an answer for each."""
-        return await self._in_batches(lambda some: self._calls.retry(some, new_ulid()), checked_list("ids", ids))
+        return await self._each("retry", models(Retried), ids)
 
     async def retry_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
         """Make all dead tasks ready again that match the filter and died before now. dry_run only counts them."""
@@ -44,7 +43,7 @@ class QueueDead(Area):
 
     async def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
         """Delete many dead tasks. Returns a status for each."""
-        return await self._in_batches(lambda some: self._calls.abandon(some, new_ulid()), checked_list("ids", ids))
+        return await self._each("abandon", statuses, ids)
 
     async def abandon_all(self, *, dry_run: bool = False, **filter: Unpack[TaskFilter]) -> Bulk:
         """Delete all dead tasks that match the filter and died before now. dry_run only counts them."""

@@ -11,6 +11,7 @@ from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue.base import Area
 from pyadeq._sync.queue.inspect import QueueInspect
 from pyadeq._sync.queue.settings import QueueSettings
+from pyadeq._sync.queue.whole import Whole
 from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq._core.kernel.migration import newest_layout
 from pyadeq._core.queue.calls import QueueCalls
@@ -22,7 +23,7 @@ from pyadeq.models.base import Migration
 from pyadeq.models.queue import Repair, RevealStatus
 
 
-class QueueAdmin(Area):
+class QueueAdmin(Area, Whole):
     """`queue.admin`: pauses and purges the queue, handles overdue tasks, and migrates the stored data."""
 
     def __init__(
@@ -53,18 +54,6 @@ class QueueAdmin(Area):
         For programs that show tasks to people; see `pyadeq.tiers`.
         """
         return (self._runner.send(self._calls.reveal([id], actor, new_ulid())))[0]
-
-    def pause(self) -> None:
-        """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""
-        self._runner.send(self._calls.pause(new_ulid()))
-
-    def drain(self) -> None:
-        """Stop accepting new tasks until `resume`: enqueue raises QueueDraining. Existing tasks run to their end."""
-        self._runner.send(self._calls.drain(new_ulid()))
-
-    def resume(self) -> None:
-        """End `pause` or `drain`."""
-        self._runner.send(self._calls.resume(new_ulid()))
 
     def purge(
         self, *, all: bool = False, lane: str | None = None, progress: Callable[[int], object] | None = None
@@ -107,10 +96,6 @@ class QueueAdmin(Area):
             count, more = self._runner.send(self._calls.trim())
             trimmed += count
         return trimmed
-
-    def snapshot(self) -> bool:
-        """Add the counters to the history, if this minute has no snapshot yet. Claims also do this. Returns whether."""
-        return self._runner.send(self._calls.snapshot())
 
     def repair(
         self,

@@ -14,12 +14,13 @@ from pyadeq._sync.queue.produce import Producing
 from pyadeq._sync.queue.schedules import Schedules
 from pyadeq._sync.queue.settings import QueueSettings
 from pyadeq._sync.queue.shares import Shares
+from pyadeq._sync.queue.whole import WholeNames
 from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq._core.kernel.areas import AreaOf, forward, named
 
 
 @named
-class QueueAreas(Producing):
+class QueueAreas(Producing, WholeNames):
     """A queue with an attribute for each area, and with the short names of their methods."""
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:
@@ -94,16 +95,12 @@ class QueueAreas(Producing):
     abandon_dead = forward("dead", QueueDead.abandon_all)
 
     reveal = forward("admin", QueueAdmin.reveal)
-    pause = forward("admin", QueueAdmin.pause)
-    drain = forward("admin", QueueAdmin.drain)
-    resume = forward("admin", QueueAdmin.resume)
     purge = forward("admin", QueueAdmin.purge)
     trim = forward("admin", QueueAdmin.trim)
     promote = forward("admin", QueueAdmin.promote)
     expire = forward("admin", QueueAdmin.expire)
     reap = forward("admin", QueueAdmin.reap)
     repair = forward("admin", QueueAdmin.repair)
-    snapshot = forward("admin", QueueAdmin.snapshot)
     migrate = forward("admin", QueueAdmin.migrate)
 
     chain = forward("chains", QueueChains.chain)

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue.identities import Identities
-from pyadeq._core.kernel.call import Call
+from pyadeq._core.kernel.call import Answer, Call
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import MAX_ITEMS, by_limits
 from pyadeq.errors import DurabilityError, UnknownTask
+from pyadeq.ids import new_ulid
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -23,6 +25,18 @@ class Area:
     def __init__(self, runner: Runner, calls: QueueCalls) -> None:
         self._runner = runner
         self._calls = calls
+
+    def _each(
+        self, verb: str, decode: Callable[[Answer], list[A]], ids: Sequence[str], /, **arguments: Any
+    ) -> list[A]:
+        """Call the script of a verb for these ids, each call with a rid of its own. Returns an answer for each."""
+        return self._in_batches(
+            lambda some: self._calls.ask(verb, decode, item=some, rid=new_ulid(), **arguments), checked_list("ids", ids)
+        )
+
+    def _everywhere(self, verb: str, decode: Callable[[Answer], T], /, **arguments: Any) -> list[T]:
+        """Call the script of a verb. Returns its answer, as the only one."""
+        return [self._runner.send(self._calls.ask(verb, decode, **arguments))]
 
     def _in_batches(self, call: Callable[[Sequence[T]], Call[list[A]]], items: Sequence[T]) -> list[A]:
         """Make one call for every 1,000 items. Returns their answers in order."""

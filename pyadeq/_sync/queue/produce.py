@@ -9,21 +9,22 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import Any, Literal
 
+from pyadeq._sync.queue.by_id import ById
 from pyadeq._sync.queue.results import Receipt, bound, bound_or_none, result_of
 from pyadeq._sync.queue.updates import Following
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.options import checked_list, refuse_single
+from pyadeq._core.kernel.options import refuse_single
 from pyadeq._core.kernel.tracing import Sending, with_carry
 from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, apart, by_bytes, item, plain_item, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Moment, Seconds, to_ms
-from pyadeq.models.queue import AfterWhen, Backoff, CancelStatus, Earlier, RunNow, Task, Tier
+from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Task, Tier
 from pyadeq.models.queue import Receipt as PlainReceipt
 from pyadeq.models.worker import Outcome
 
 
-class Producing(Following):
+class Producing(Following, ById):
     """The part of a queue for enqueueing tasks."""
 
     def enqueue(
@@ -221,30 +222,6 @@ class Producing(Following):
                 yield receipt
         if unknown is not None:
             raise unknown
-
-    def cancel(self, id: str, tree: bool = False) -> CancelStatus:
-        """Cancel a task. A waiting or dead task is `cancelled` at once. A running task is `cancelling`, and its worker
-        is notified.
-
-        tree: also cancel all tasks below it, even if the task itself cannot be cancelled. 100 of them are cancelled at
-        once, the others by the next claims of the queue's workers. Dead children stay dead.
-        """
-        return (self.cancel_many([id], tree))[0]
-
-    def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
-        """Cancel many tasks. Returns a status for each, as `cancel` does."""
-        ids = checked_list("ids", ids)
-        return self._in_batches(lambda some: self.calls.cancel(some, new_ulid(), tree=tree), ids)
-
-    def run_now(self, id: str) -> RunNow:
-        """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed. It is
-        ready, behind all others. Tasks in other states stay as they are.
-        """
-        return (self.run_now_many([id]))[0]
-
-    def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
-        """Make many delayed tasks due at once. Returns an answer for each, as `run_now` does."""
-        return self._in_batches(lambda some: self.calls.run_now(some, new_ulid()), checked_list("ids", ids))
 
     def _receipts(self, calls: Iterable[Call[list[PlainReceipt]]]) -> list[Receipt]:
         try:

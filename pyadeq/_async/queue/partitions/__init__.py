@@ -7,6 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
+from pyadeq._async.queue.by_id import ById
 from pyadeq._async.queue.partitions.areas import (
     PartitionedAdmin,
     PartitionedDead,
@@ -22,14 +23,14 @@ from pyadeq._async.queue.partitions.put import Putting
 from pyadeq._async.queue.partitions.settings import settle_in
 from pyadeq._async.queue.partitions.work import TakingPart
 from pyadeq._async.queue.tasks import QueueTask
+from pyadeq._async.queue.whole import WholeNames
 from pyadeq._core.kernel.areas import AreaOf, forward, named
-from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
 from pyadeq.models.partition import Partition
-from pyadeq.models.queue import CancelStatus, RunNow, State, TaskView
+from pyadeq.models.queue import State, TaskView
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -57,7 +58,7 @@ class PartitionedLeases:
 
 
 @named
-class PartitionedQueue(Putting, TakingPart):
+class PartitionedQueue(Putting, TakingPart, ById, WholeNames):
     """A durable queue of tasks in several hash slots of a cluster. `adeq.partitioned(name)` creates it.
 
     Order, limits and fair shares apply within each partition. Tasks with the same key are in the same partition. A
@@ -108,10 +109,6 @@ class PartitionedQueue(Putting, TakingPart):
     steer = forward("workers", PartitionedWorkers.steer)
     configure = forward("settings", PartitionedSettings.change)
     reveal = forward("admin", PartitionedAdmin.reveal)
-    pause = forward("admin", PartitionedAdmin.pause)
-    drain = forward("admin", PartitionedAdmin.drain)
-    resume = forward("admin", PartitionedAdmin.resume)
-    snapshot = forward("admin", PartitionedAdmin.snapshot)
     migrate = forward("admin", PartitionedAdmin.migrate)
 
     # Partitions
@@ -198,22 +195,6 @@ class PartitionedQueue(Putting, TakingPart):
     def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
         """Return a function of a `Tasks` that enqueues into this queue; see `Queue.bind`."""
         return QueueTask[Q, P, C, T].bound(self, task)
-
-    async def cancel(self, id: str, tree: bool = False) -> CancelStatus:
-        """Cancel a task. A waiting task is `cancelled` at once, a running task is `cancelling`; see `Queue.cancel`."""
-        return await self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
-
-    async def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
-        """Cancel many tasks, one after the other. Returns a status for each."""
-        return [await self.cancel(id, tree) for id in checked_list("ids", ids)]
-
-    async def run_now(self, id: str) -> RunNow:
-        """Make a delayed task due at once; see `Queue.run_now`."""
-        return await self._where_it_is(id, lambda queue: queue.run_now(id), lambda answer: answer.status != "not_found")
-
-    async def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
-        """Make many delayed tasks due at once, one after the other. Returns an answer for each."""
-        return [await self.run_now(id) for id in checked_list("ids", ids)]
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.admin import QueueAdmin
 from pyadeq._async.queue.dead import QueueDead
 from pyadeq._async.queue.inspect import QueueInspect
 from pyadeq._async.queue.limits import Limits
+from pyadeq._async.queue.partitions.base import is_known
 from pyadeq._async.queue.partitions.routes import PartitionedArea, chain, each, first, total, where_it_is
 from pyadeq._async.queue.schedules import PATIENCE, Schedules
 from pyadeq._async.queue.settings import QueueSettings, SettingsChange
 from pyadeq._async.queue.shares import Shares
+from pyadeq._async.queue.whole import Whole
 from pyadeq._async.queue.workers import QueueWorkers
+from pyadeq._core.kernel.call import Answer
 from pyadeq._core.kernel.migration import newest_layout
+from pyadeq._core.kernel.nouncalls import models, statuses
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.dead import together as dead_together
 from pyadeq._core.queue.history import together as histories_together
@@ -32,6 +36,8 @@ from pyadeq.models.queue import AbandonStatus, Bulk, Retried, Settings
 from pyadeq.models.schedule import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
 from pyadeq.models.worker import WorkerInfo, WorkerMode
 
+T = TypeVar("T")
+
 
 def _changed(statuses: Sequence[SetLimitStatus]) -> SetLimitStatus:
     return next((status for status in statuses if status != "unchanged"), "unchanged")
@@ -43,12 +49,6 @@ def _added(parts: Sequence[Bulk]) -> Bulk:
 
 def _by_lane(lengths: Sequence[Sequence[int]]) -> list[int]:
     return [sum(of_lane) for of_lane in zip(*lengths, strict=True)]
-
-
-def _is_known(answer: Any) -> bool:
-    """Return whether an answer means that the task exists: the answer is a status, or an object with a status."""
-    status: str = getattr(answer, "status", answer)
-    return status != "not_found"
 
 
 def _all_workers(found: Sequence[Sequence[WorkerInfo]]) -> list[WorkerInfo]:
@@ -185,7 +185,7 @@ class PartitionedInspect(PartitionedArea):
     get = where_it_is("inspect", QueueInspect.get, lambda task: task is not None)
     log = where_it_is("inspect", QueueInspect.log, bool)
     runs = where_it_is("inspect", QueueInspect.runs, bool)
-    outcome = where_it_is("inspect", QueueInspect.outcome, _is_known)
+    outcome = where_it_is("inspect", QueueInspect.outcome, is_known)
     iterate = chain("inspect", QueueInspect.iterate)
     length = total("inspect", QueueInspect.length, _by_lane)
     stats = total(
@@ -205,19 +205,19 @@ class PartitionedInspect(PartitionedArea):
 class PartitionedDead(PartitionedArea):
     """`queue.dead` of all partitions."""
 
-    retry = where_it_is("dead", QueueDead.retry, _is_known)
+    retry = where_it_is("dead", QueueDead.retry, is_known)
     retry_all = total("dead", QueueDead.retry_all, _added)
     summary = total("dead", QueueDead.summary, dead_together)
-    abandon = where_it_is("dead", QueueDead.abandon, _is_known)
+    abandon = where_it_is("dead", QueueDead.abandon, is_known)
     abandon_all = total("dead", QueueDead.abandon_all, _added)
 
     async def retry_many(self, ids: Sequence[str]) -> list[Retried]:
         """Make many dead tasks ready again, one after the other. Returns an answer for each."""
-        return [await self.retry(id) for id in checked_list("ids", ids)]
+        return await self._queue._each("retry", models(Retried), ids)
 
     async def abandon_many(self, ids: Sequence[str]) -> list[AbandonStatus]:
         """Delete many dead tasks, one after the other. Returns a status for each."""
-        return [await self.abandon(id) for id in checked_list("ids", ids)]
+        return await self._queue._each("abandon", statuses, ids)
 
 
 class PartitionedWorkers(PartitionedArea):
@@ -281,14 +281,10 @@ class PartitionedSettings(PartitionedArea):
         return await self.get()
 
 
-class PartitionedAdmin(PartitionedArea):
+class PartitionedAdmin(PartitionedArea, Whole):
     """`queue.admin` of all partitions."""
 
-    reveal = where_it_is("admin", QueueAdmin.reveal, _is_known)
-    pause = each("admin", QueueAdmin.pause)
-    drain = each("admin", QueueAdmin.drain)
-    resume = each("admin", QueueAdmin.resume)
-    snapshot = each("admin", QueueAdmin.snapshot, any)
+    reveal = where_it_is("admin", QueueAdmin.reveal, is_known)
     purge = total(
         "admin",
         QueueAdmin.purge,
@@ -298,6 +294,10 @@ class PartitionedAdmin(PartitionedArea):
         progress: called with the number of tasks deleted so far in each partition, one partition after the other.
         """,
     )
+
+    async def _everywhere(self, verb: str, decode: Callable[[Answer], T], /, **arguments: Any) -> list[T]:
+        answers = await self._queue._in_each_part(lambda part: part.admin._everywhere(verb, decode, **arguments))
+        return [answer for of_part in answers for answer in of_part]
 
     async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
         """Convert the stored data of every partition to the layout of this release; see `Queue.migrate`."""

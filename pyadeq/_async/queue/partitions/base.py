@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
+from pyadeq._core.kernel.call import Answer
+from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq.errors import TransportError
 from pyadeq.keys import hash_slot, partition_base
@@ -128,3 +130,21 @@ class PartitionedBase:
                     if is_there(answer):
                         return answer
         return answer
+
+    async def _each(
+        self, verb: str, decode: Callable[[Answer], list[T]], ids: Sequence[str], /, **arguments: Any
+    ) -> list[T]:
+        """Call the script of a verb for these ids, one after the other, where each task is."""
+
+        async def one(id: str) -> list[T]:
+            return await self._where_it_is(
+                id, lambda queue: queue._each(verb, decode, [id], **arguments), lambda answers: is_known(answers[0])
+            )
+
+        return [(await one(id))[0] for id in checked_list("ids", ids)]
+
+
+def is_known(answer: Any) -> bool:
+    """Return whether an answer means that the task exists: the answer is a status, or an object with a status."""
+    status: str = getattr(answer, "status", answer)
+    return status != "not_found"

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue import Queue
+from pyadeq._sync.queue.by_id import ById
 from pyadeq._sync.queue.partitions.areas import (
     PartitionedAdmin,
     PartitionedDead,
@@ -23,14 +24,14 @@ from pyadeq._sync.queue.partitions.put import Putting
 from pyadeq._sync.queue.partitions.settings import settle_in
 from pyadeq._sync.queue.partitions.work import TakingPart
 from pyadeq._sync.queue.tasks import QueueTask
+from pyadeq._sync.queue.whole import WholeNames
 from pyadeq._core.kernel.areas import AreaOf, forward, named
-from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConflictError
 from pyadeq.ids import new_ulid
 from pyadeq.models.partition import Partition
-from pyadeq.models.queue import CancelStatus, RunNow, State, TaskView
+from pyadeq.models.queue import State, TaskView
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -58,7 +59,7 @@ class PartitionedLeases:
 
 
 @named
-class PartitionedQueue(Putting, TakingPart):
+class PartitionedQueue(Putting, TakingPart, ById, WholeNames):
     """A durable queue of tasks in several hash slots of a cluster. `adeq.partitioned(name)` creates it.
 
     Order, limits and fair shares apply within each partition. Tasks with the same key are in the same partition. A
@@ -109,10 +110,6 @@ class PartitionedQueue(Putting, TakingPart):
     steer = forward("workers", PartitionedWorkers.steer)
     configure = forward("settings", PartitionedSettings.change)
     reveal = forward("admin", PartitionedAdmin.reveal)
-    pause = forward("admin", PartitionedAdmin.pause)
-    drain = forward("admin", PartitionedAdmin.drain)
-    resume = forward("admin", PartitionedAdmin.resume)
-    snapshot = forward("admin", PartitionedAdmin.snapshot)
     migrate = forward("admin", PartitionedAdmin.migrate)
 
     # Partitions
@@ -199,22 +196,6 @@ class PartitionedQueue(Putting, TakingPart):
     def bind(self, task: TaskFunction[Q, P, C, T]) -> QueueTask[Q, P, C, T]:
         """Return a function of a `Tasks` that enqueues into this queue; see `Queue.bind`."""
         return QueueTask[Q, P, C, T].bound(self, task)
-
-    def cancel(self, id: str, tree: bool = False) -> CancelStatus:
-        """Cancel a task. A waiting task is `cancelled` at once, a running task is `cancelling`; see `Queue.cancel`."""
-        return self._where_it_is(id, lambda queue: queue.cancel(id, tree), lambda status: status != "not_found")
-
-    def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
-        """Cancel many tasks, one after the other. Returns a status for each."""
-        return [self.cancel(id, tree) for id in checked_list("ids", ids)]
-
-    def run_now(self, id: str) -> RunNow:
-        """Make a delayed task due at once; see `Queue.run_now`."""
-        return self._where_it_is(id, lambda queue: queue.run_now(id), lambda answer: answer.status != "not_found")
-
-    def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
-        """Make many delayed tasks due at once, one after the other. Returns an answer for each."""
-        return [self.run_now(id) for id in checked_list("ids", ids)]
 
 
 LOOKS: tuple[State, ...] = ("running", "stalled", "blocked", "delayed", "ready", "running", "stalled", "delayed")

@@ -1,7 +1,8 @@
 # Generated from pyadeq/_async/queue/partitions/routes.py by pyadeq/_unasync.py; do not edit.
 """The routing table: which partitions a method of a partitioned queue asks, and what it makes of their answers.
 
-A row is one line in the class of an area: `pause = each("admin", QueueAdmin.pause)`.
+A row is one line in the class of an area: `stats = total("inspect", QueueInspect.stats, added_up)`. The verbs of `ById`
+and `Whole` need no row.
 
     first         the first partition
     each          every partition, the earliest first, including partitions that are added during the call. `expect` is
