@@ -1,14 +1,19 @@
 """Generate what type checkers read in `pyadeq` and `pyadeq.asyncio` from the table of `_names`: imports and `__all__`.
 
+The part of that table that names the models is generated before, from the files in `pyadeq/models`.
+
 python -m pyadeq._exports            write them
 python -m pyadeq._exports --check    exit code 1 if they are not current
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
+import textwrap
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyadeq import _names
@@ -18,14 +23,46 @@ WIDTH = 120
 # From the first import for type checkers to the end of `__all__`.
 PART = re.compile(r"^if TYPE_CHECKING:\n.*?^\]\n", re.MULTILINE | re.DOTALL)
 TWINS = {
-    ROOT / "__init__.py": ({"__version__"}, _names.homes("_sync", {})),
-    ROOT / "asyncio.py": (set[str](), _names.homes("_async", _names.WORKER)),
+    ROOT / "__init__.py": ({"__version__"}, ("_sync", {})),
+    ROOT / "asyncio.py": (set[str](), ("_async", _names.WORKER)),
 }
+NAMES, FOLDER = ROOT / "_names.py", ROOT / "models"
+MODELS = re.compile(r"^MODELS: dict\[str, str\] = \{.*?\}\n", re.MULTILINE | re.DOTALL)
+
+
+def models() -> dict[str, str]:
+    """Return the models of each file, in order. `base` has none: what it defines is for the others."""
+    found: dict[str, str] = {}
+    for path in sorted(FOLDER.glob("*.py")):
+        classes = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
+        names = [node.name for node in classes if node.name[0] != "_" and not _is_typed_dict(node)]
+        if names and path.stem != "base":
+            found[path.stem] = " ".join(names)
+    return found
+
+
+def _is_typed_dict(node: ast.ClassDef) -> bool:
+    return any(isinstance(base, ast.Name) and base.id == "TypedDict" for base in node.bases)
+
+
+def generate_names(text: str, found: Mapping[str, str]) -> str:
+    """The text of `_names` with the models."""
+    lines = (textwrap.wrap(names, WIDTH - 12) for names in found.values())
+    entries = "".join(
+        f'    "{part}": "{rows[0]}",\n'
+        if len(rows) == 1
+        else f'    "{part}": (\n'
+        + "".join(f'        "{row} "\n' for row in rows[:-1])
+        + f'        "{rows[-1]}"\n    ),\n'
+        for part, rows in zip(found, lines, strict=True)
+    )
+    return MODELS.sub(lambda _: f"MODELS: dict[str, str] = {{\n{entries}}}\n", text)
 
 
 def generate(path: Path) -> str:
     """The text of a module with the names that it has by the table."""
-    more, homes = TWINS[path]
+    more, (twin, own) = TWINS[path]
+    homes = _names.homes(twin, own)
     by_module = defaultdict[str, list[str]](list)
     for name, module in homes.items():
         by_module[module].append(name)
@@ -57,7 +94,8 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python -m pyadeq._exports [--check]", file=sys.stderr)
         return 2
-    texts = {path: generate(path) for path in TWINS}
+    _names.MODELS = models()
+    texts = {NAMES: generate_names(NAMES.read_text("utf-8"), _names.MODELS), **{path: generate(path) for path in TWINS}}
     old = [path for path, text in texts.items() if path.read_text("utf-8") != text]
     for path in old:
         if arguments:

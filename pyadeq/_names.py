@@ -34,27 +34,31 @@ SHARED = {
         "TaskDead TaskGone TransportError UnknownGroup UnknownTask WaitTimeout WorkerReplaced"
     ),
     "pyadeq.models.base": "Migration",
-    "pyadeq.models.change": (
-        "Change ChangeAnswer ChangeContent ChangeExecution ChangeLogEntry ChangePage ChangeRef ChangeRequest "
-        "ChangeRisk ChangeStats ChangeSummary ChangeVotes Delegation Delegations Delivered FollowTask Inbox "
-        "InboxEntry ReviewPolicy ReviewerStats"
+    "pyadeq.models.lock": "CycleEdge",
+}
+# Module of `pyadeq.models` -> its models. Written by `make gen`: all of them are public.
+MODELS: dict[str, str] = {
+    "change": (
+        "ChangeRef ChangeContent ChangeRisk ChangeVotes ChangeExecution ChangeRequest ChangeLogEntry Change "
+        "ChangeSummary ChangePage InboxEntry ReviewerStats Inbox ChangeStats ChangeAnswer FollowTask ReviewPolicy "
+        "Delegation Delegations Delivered"
     ),
-    "pyadeq.models.config": "ConfigValue ConfigVersion Mark",
-    "pyadeq.models.events": "Event EventBatch EventGap EventGroup EventGroups EventsTrimmed",
-    "pyadeq.models.limit": "Limit LimitUse",
-    "pyadeq.models.lock": (
-        "Capacity CycleEdge Detected Edge EdgePage Forced FoundDeadlock HeldLock Hint LockRenewal LockRequest "
-        "LockSettings LockStats LockView Reaped RequestPage RequestState RequestView"
+    "config": "ConfigValue Mark ConfigVersion",
+    "events": "Event EventGap EventBatch EventGroup EventGroups EventsTrimmed",
+    "limit": "Limit LimitUse",
+    "lock": (
+        "LockRequest RequestState LockRenewal Forced Edge EdgePage FoundDeadlock Detected HeldLock RequestView "
+        "RequestPage Capacity LockView LockSettings LockStats Reaped Hint"
     ),
-    "pyadeq.models.partition": "Partition",
-    "pyadeq.models.queue": (
-        "Backoff Bulk Claimed DeadGroup DeadSummary Failed HistoryPoint Lease Page QueueOverview QueueStats Renewal "
-        "Repair Retried RunNow Settings Settled Snoozed Task TaskRepair TaskView"
+    "partition": "Partition",
+    "queue": (
+        "Backoff Receipt Task Lease Failed Snoozed Retried RunNow Bulk TaskRepair Repair Renewal Claimed Settled "
+        "TaskView Page QueueStats QueueOverview HistoryPoint DeadGroup DeadSummary Settings"
     ),
-    "pyadeq.models.rate": "RateAnswer RateRule RuleAnswer",
-    "pyadeq.models.schedule": "At Cron Every Fired Firing Schedule SchedulePut",
-    "pyadeq.models.session": "RevokedSessions Session SessionEntry SessionUser",
-    "pyadeq.models.worker": "Heartbeat LogLine Outcome TaskRun TaskUpdate WorkerInfo",
+    "rate": "RateRule RuleAnswer RateAnswer",
+    "schedule": "Cron Every At Schedule SchedulePut Firing Fired",
+    "session": "SessionEntry Session SessionUser RevokedSessions",
+    "worker": "Heartbeat WorkerInfo Outcome LogLine TaskUpdate TaskRun",
 }
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
 TWINS = {
@@ -109,8 +113,10 @@ def homes(twin: str, own: Mapping[str, str]) -> dict[str, str]:
     twin: `_sync` or `_async`.
     own: names that the other twin does not have.
     """
-    places = {**SHARED, **{f"pyadeq.{twin}.{part}": found for part, found in TWINS.items()}, **own}
-    return {name: module for module, found in places.items() for name in found.split()}
+    models = {f"pyadeq.models.{part}": found for part, found in MODELS.items()}
+    twins = {f"pyadeq.{twin}.{part}": found for part, found in TWINS.items()}
+    tables = (models, SHARED, twins, own)
+    return {name: module for places in tables for module, found in places.items() for name in found.split()}
 
 
 def lazy(package: str, twin: str, *, own: Mapping[str, str] = {}, modules: str = "") -> Callable[[str], object]:

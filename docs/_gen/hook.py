@@ -17,7 +17,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from python_api import errors, python
+from python_api import errors, models, python
 from rest import rest, who_may
 from scripts import (
     alerts,
@@ -42,6 +42,7 @@ SCRIPTS = "reference/scripts"
 
 PARTS: dict[str, Callable[[str], str]] = {
     "python": python,
+    "models": models,
     "errors": errors,
     "scripts": index,
     "error_codes": error_codes,

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 import pyadeq
+from pyadeq._names import MODELS
 
 WIDTH = 80
 OPTIONS = re.compile(r"Unpack\[(\w+)\]")
@@ -25,6 +26,12 @@ def python(path: str) -> str:
     thing = getattr(importlib.import_module(module), name)
     parts = [f"## {name} {{ #{name} }}", *(_class(name, thing) if inspect.isclass(thing) else _callable(name, thing))]
     return "\n\n".join(parts)
+
+
+def models(parts: str) -> str:
+    """The public models of some modules of `pyadeq.models`, in their order."""
+    names = [name for part in parts.split() for name in MODELS[part].split()]
+    return "\n\n".join(python(f"pyadeq.{name}") for name in names)
 
 
 def errors(_: str = "") -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pyadeq.asyncio
-from pyadeq import LockSettings, Settings, library
+from pyadeq import LockSettings, Settings, _names, library
 from tests.integration.examples import IN_FRAMEWORKS, IN_MIGRATE, ROOT, RUN, SHOWN, blocks, executed, matches, run_page
 from tests.nouns.found import NOUNS
 
@@ -41,6 +41,7 @@ def test_few_examples_are_only_shown() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     text = "".join((DOCS / f"reference/{page}.md").read_text(encoding="utf-8") for page in ("python", "models"))
     described = set(re.findall(r"^{{ python pyadeq\.(?:asyncio\.)?(\w+) }}$", text, re.MULTILINE))
+    described |= {name for found in _names.MODELS.values() for name in found.split()}
     for module in (pyadeq, pyadeq.asyncio):
         names = {name for name in module.__all__ if not name.startswith("_")}
         errors = {name for name in names if name in vars(pyadeq.errors)}

@@ -11,8 +11,11 @@ sys.path.insert(0, str(DOCS / "_gen"))
 
 import python_api  # noqa: E402
 
+from pyadeq import _names  # noqa: E402
+
 PAGES = [(DOCS / f"reference/{page}.md").read_text(encoding="utf-8") for page in ("python", "models")]
 NAMES = [name for page in PAGES for name in re.findall(r"^{{ python (\S+) }}$", page, re.MULTILINE)]
+NAMES += [f"pyadeq.{name}" for found in _names.MODELS.values() for name in found.split()]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -28,3 +31,11 @@ def test_a_short_name_is_described_as_the_method_that_it_is() -> None:
     assert "AbstractContextManager" not in text
     assert "AbstractContextManager" not in python_api.python("pyadeq.PartitionedQueue")
     assert "owner: str," in python_api.python("pyadeq.Adeq")
+
+
+def test_the_models_of_a_module_are_described_in_their_order() -> None:
+    heads = re.findall(r"^## (\w+) ", python_api.models("limit partition"), re.MULTILINE)
+    assert heads == ["Limit", "LimitUse", "Partition"]
+    page = PAGES[1]
+    parts = [part for line in re.findall(r"^{{ models (.+) }}$", page, re.MULTILINE) for part in line.split()]
+    assert sorted(parts) == sorted(_names.MODELS)
