@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from pyadeq._core.kernel.call import Call
@@ -96,6 +98,12 @@ def verb_of(noun: str, name: str) -> str:
     """The longest verb that a name begins with: verbs have several words, too."""
     verbs = [script_id.split(".")[1] for script_id in library() if script_id.startswith(f"{noun}.")]
     return max((verb for verb in verbs if name.startswith(f"{verb}_")), key=len)
+
+
+def load(*patterns: str) -> None:
+    """Import the modules beside this one whose file names fit, which adds what they define."""
+    for path in sorted(path for pattern in patterns for path in Path(__file__).parent.glob(pattern)):
+        import_module(f"tests.lua.{path.stem}")
 
 
 def sent(bench: Bench, call: AnyCall) -> AnyCall:

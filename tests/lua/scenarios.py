@@ -12,84 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.lua import (
-    scenarios_of_budgets,
-    scenarios_of_care,
-    scenarios_of_chains,
-    scenarios_of_confirm,
-    scenarios_of_copies,
-    scenarios_of_damage,
-    scenarios_of_ends,
-    scenarios_of_lanes,
-    scenarios_of_limits,
-    scenarios_of_lines,
-    scenarios_of_lists,
-    scenarios_of_lock_care,
-    scenarios_of_lock_circles,
-    scenarios_of_lock_ends,
-    scenarios_of_lock_searches,
-    scenarios_of_lock_settings,
-    scenarios_of_lock_waits,
-    scenarios_of_locks,
-    scenarios_of_nouns,
-    scenarios_of_partitions,
-    scenarios_of_repair,
-    scenarios_of_repeats,
-    scenarios_of_replies,
-    scenarios_of_runs,
-    scenarios_of_schedules,
-    scenarios_of_settings,
-    scenarios_of_small_promises,
-    scenarios_of_steering,
-    scenarios_of_tiers,
-    scenarios_of_ties,
-    scenarios_of_usual_calls,
-    scenarios_of_work,
-)
-from tests.lua.scenario import SCENARIOS, AnyCall, Prepare, Scenario
+from tests.lua.scenario import SCENARIOS, AnyCall, Prepare, Scenario, load
 
-__all__ = [
-    "SCENARIOS",
-    "SMALL",
-    "AnyCall",
-    "Scenario",
-    "is_damaged",
-    "parameters",
-    "scenarios_of_budgets",
-    "scenarios_of_care",
-    "scenarios_of_chains",
-    "scenarios_of_confirm",
-    "scenarios_of_copies",
-    "scenarios_of_damage",
-    "scenarios_of_ends",
-    "scenarios_of_lanes",
-    "scenarios_of_limits",
-    "scenarios_of_lines",
-    "scenarios_of_lists",
-    "scenarios_of_lock_care",
-    "scenarios_of_lock_circles",
-    "scenarios_of_lock_ends",
-    "scenarios_of_lock_searches",
-    "scenarios_of_lock_settings",
-    "scenarios_of_lock_waits",
-    "scenarios_of_locks",
-    "scenarios_of_nouns",
-    "scenarios_of_partitions",
-    "scenarios_of_repair",
-    "scenarios_of_repeats",
-    "scenarios_of_replies",
-    "scenarios_of_runs",
-    "scenarios_of_schedules",
-    "scenarios_of_settings",
-    "scenarios_of_small_promises",
-    "scenarios_of_steering",
-    "scenarios_of_tiers",
-    "scenarios_of_ties",
-    "scenarios_of_usual_calls",
-    "scenarios_of_work",
-    "small",
-    "undamaged",
-]
+__all__ = ["SCENARIOS", "SMALL", "AnyCall", "Scenario", "is_damaged", "parameters", "small", "undamaged"]
+
+load("scenarios_of_*.py", "verb_*.py")
 
 SMALL = 100
 # What these take away, somebody else took: the base is not sound afterwards, and the scripts cannot clean up all of it.

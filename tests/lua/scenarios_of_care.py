@@ -1,4 +1,4 @@
-"""Paths of promote, reap, run_now, cancel, get, list, stats, register, deregister and configure."""
+"""Paths of promote, reap, cancel, get, list, stats, register, deregister and configure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff, Task
-from tests.lua.scenario import TIES, AnyCall, acks, scenario, scenarios, sent
-from tests.lua.workbench import START, Workbench
+from tests.lua.scenario import AnyCall, acks, scenario, scenarios, sent
+from tests.lua.workbench import Workbench
 
 # promote and reap
 
@@ -90,48 +90,6 @@ def reap_workers(bench: Workbench, n: int) -> AnyCall:
         bench.worker(f"gone{at}")
     bench.pass_time(30_000)
     return bench.calls.reap(1)
-
-
-# run_now
-
-
-@scenario(1, 100, 1000)
-def run_now_delayed(bench: Workbench, n: int) -> AnyCall:
-    return bench.calls.run_now(bench.fill(n, delay=600), "r")
-
-
-scenarios(
-    (1, 100),
-    run_now_tied=lambda bench, n: bench.calls.run_now(bench.fill(n, delay=600, **TIES), "r"),
-    run_now_again=lambda bench, n: sent(bench, bench.calls.run_now(bench.fill(n, delay=600), "r")),
-    run_now_what_is_not_delayed=lambda bench, n: bench.calls.run_now(bench.fill(n), "r"),
-    run_now_unknown=lambda bench, n: bench.calls.run_now([f"unknown{at}" for at in range(n)], "r"),
-)
-
-
-@scenario(1, 100)
-def run_now_expired(bench: Workbench, n: int) -> AnyCall:
-    ids = bench.fill(n, delay=600, expires_at=START / 1000 + 1)
-    bench.pass_time(1_000)
-    return bench.calls.run_now(ids, "r")
-
-
-@scenario(1, 100)
-def run_now_snoozed_named_twice(bench: Workbench, n: int) -> AnyCall:
-    leases = bench.lease(n)
-    bench.real(bench.calls.snooze([(lease, 600) for lease in leases]))
-    return bench.calls.run_now([lease.id for lease in leases] * 2, "r")
-
-
-@scenario(0, clock="server")
-def run_now_without_a_queue(bench: Workbench, _: int) -> AnyCall:
-    return bench.calls.run_now(["unknown"], "r")
-
-
-@scenario(1, 100)
-def run_now_with_fair_shares(bench: Workbench, n: int) -> AnyCall:
-    bench.real(bench.calls.configure(fair=True))
-    return bench.calls.run_now(bench.fill(n, delay=600, user=lambda id: id), "r")
 
 
 # cancel

@@ -372,14 +372,6 @@ def reap_for_good_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     return bench.calls.reap(n)
 
 
-@size(1, 1000)
-def run_now_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
-    everything(bench)
-    ids = enqueue(bench, heavies(n, delay=600))
-    follow(bench, ids[:100], 3)
-    return bench.calls.run_now(ids, "r")
-
-
 @size(1000)
 def purge_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
     ids = waiting(bench, n)

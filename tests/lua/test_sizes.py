@@ -20,13 +20,14 @@ import redis
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.manifest import library
 from tests.audit import audit
-from tests.lua import sizes_of_locks, sizes_of_nouns, sizes_of_queues, sizes_of_tasks, watched
+from tests.lua import watched
 from tests.lua.bench import MakeAny
+from tests.lua.scenario import load
 from tests.lua.size import SIZES, Size
 from tests.lua.watched import Refused, WatchedClient
 from tests.nouns.found import NOUNS
 
-__all__ = ["sizes_of_locks", "sizes_of_nouns", "sizes_of_queues", "sizes_of_tasks"]
+load("sizes_of_*.py", "verb_*.py")
 
 pytestmark = pytest.mark.any_engine
 
@@ -141,7 +142,7 @@ def test_every_script_has_sizes() -> None:
     sizes: defaultdict[str, int] = defaultdict(int)
     for size in SIZES:
         sizes[size.script_id] += 1
-    assert [id for id in library() if not sizes[id]] == [], "see sizes_of_*.py"
+    assert [id for id in library() if not sizes[id]] == [], "see sizes_of_*.py and verb_*.py"
 
 
 def rounded(number: float) -> int:

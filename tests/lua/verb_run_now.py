@@ -1,12 +1,66 @@
+"""queue.run_now: its paths, its largest calls, and what it promises.
+
+A verb has all that `tests/lua` needs of it in one such file. `scenarios.py` and `test_sizes.py` find it.
+"""
+
 from __future__ import annotations
 
 import pytest
 
 from pyadeq._core.queue.items import Failure
 from tests.lua.checks import check_queue
-from tests.lua.scenario import TIES
+from tests.lua.scenario import TIES, AnyCall, scenario, scenarios, sent
+from tests.lua.size import size
+from tests.lua.sizes_of_tasks import enqueue, everything, follow, heavies
 from tests.lua.test_cancel import put
 from tests.lua.workbench import BAND, START, Workbench
+
+
+@scenario(1, 100, 1000)
+def run_now_delayed(bench: Workbench, n: int) -> AnyCall:
+    return bench.calls.run_now(bench.fill(n, delay=600), "r")
+
+
+scenarios(
+    (1, 100),
+    run_now_tied=lambda bench, n: bench.calls.run_now(bench.fill(n, delay=600, **TIES), "r"),
+    run_now_again=lambda bench, n: sent(bench, bench.calls.run_now(bench.fill(n, delay=600), "r")),
+    run_now_what_is_not_delayed=lambda bench, n: bench.calls.run_now(bench.fill(n), "r"),
+    run_now_unknown=lambda bench, n: bench.calls.run_now([f"unknown{at}" for at in range(n)], "r"),
+)
+
+
+@scenario(1, 100)
+def run_now_expired(bench: Workbench, n: int) -> AnyCall:
+    ids = bench.fill(n, delay=600, expires_at=START / 1000 + 1)
+    bench.pass_time(1_000)
+    return bench.calls.run_now(ids, "r")
+
+
+@scenario(1, 100)
+def run_now_snoozed_named_twice(bench: Workbench, n: int) -> AnyCall:
+    leases = bench.lease(n)
+    bench.real(bench.calls.snooze([(lease, 600) for lease in leases]))
+    return bench.calls.run_now([lease.id for lease in leases] * 2, "r")
+
+
+@scenario(0, clock="server")
+def run_now_without_a_queue(bench: Workbench, _: int) -> AnyCall:
+    return bench.calls.run_now(["unknown"], "r")
+
+
+@scenario(1, 100)
+def run_now_with_fair_shares(bench: Workbench, n: int) -> AnyCall:
+    bench.real(bench.calls.configure(fair=True))
+    return bench.calls.run_now(bench.fill(n, delay=600, user=lambda id: id), "r")
+
+
+@size(1, 1000)
+def run_now_all_that_a_task_may_have(bench: Workbench, n: int) -> AnyCall:
+    everything(bench)
+    ids = enqueue(bench, heavies(n, delay=600))
+    follow(bench, ids[:100], 3)
+    return bench.calls.run_now(ids, "r")
 
 
 def run_now(bench: Workbench, *ids: str, rid: str | None = None) -> list[tuple[str, str | None]]:
