@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.property.convert import (
     to_settings,
     to_task,
 )
+from tests.property.model import BY_ID
 from tests.property.records import Answer, Spec
 
 
@@ -41,7 +43,8 @@ class Driver(Checks):
         self.agrees = False
         self.let_go()
         try:
-            real = getattr(self, f"_{verb}")(*args, **kwargs)
+            act = partial(self._by_id, verb) if verb in BY_ID else getattr(self, f"_{verb}")
+            real = act(*args, **kwargs)
         except redis.ResponseError as error:
             if not (real := str(error).partition(" ")[0]).startswith("ADEQ_"):
                 raise
@@ -67,19 +70,10 @@ class Driver(Checks):
         )
         return answers
 
-    def _cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> list[Answer]:
-        return [(status,) for status in self.run(self.calls.cancel(ids, rid, tree=tree))]
-
-    def _retry(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
-        answers = self.run(self.calls.retry(ids, rid))
-        return [(one.status,) if one.holder is None else (one.status, one.holder) for one in answers]
-
-    def _run_now(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
-        answers = self.run(self.calls.run_now(ids, rid))
-        return [(one.status,) if one.state is None else (one.status, one.state) for one in answers]
-
-    def _abandon(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
-        return [(status,) for status in self.run(self.calls.abandon(ids, rid))]
+    def _by_id(self, verb: str, ids: Sequence[str], rid: str | None = None, **more: Any) -> list[Answer]:
+        """A verb whose script takes ids, and answers each with a status and perhaps fields."""
+        call = self.calls.ask(verb, lambda answer: answer["items"], item=ids, rid=rid, **more)
+        return [(one.status, *one.fields.values()) for one in self.run(call)]
 
     def _purge(self, rid: str, all: bool, page: int = 1000, lane: str | None = None) -> int:
         """In as many calls as it takes."""

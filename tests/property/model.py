@@ -7,15 +7,26 @@ names, which is rid and index, slot and n, and the token that was settled last.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.property.model_kept import ENDS, Kept
 from tests.property.model_workers import Workers
 from tests.property.records import ENDED, LOST, Answer, Lease, Spec, Task, Worker
 
+Act = TypeVar("Act", bound=Callable[..., Any])
 SWEEP = 100  # how many a claim reaps and promotes at the most, if they have neither limits nor keys
 EXPIRE = 38  # and expires, where it reaps none
 NOT_FOUND: Answer = ("not_found",)
+BY_ID: dict[str, str] = {}
+"""The verbs that take ids, and the state of the tasks that they are for; "" for any. The machine calls them."""
+
+
+def by_id(state: str) -> Callable[[Act], Act]:
+    def add(verb: Act) -> Act:
+        BY_ID[verb.__name__] = state
+        return verb
+
+    return add
 
 
 class Model(Kept, Workers):
@@ -282,6 +293,7 @@ class Model(Kept, Workers):
                 self._wake(task.lane)
         return "ok"
 
+    @by_id("")
     def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> list[Answer]:
         known = self._done("cancel", rid)
         answers = self._for_each(ids, "cancel", rid, lambda task: (self._cancel(task, by_hand=True),))
@@ -291,11 +303,13 @@ class Model(Kept, Workers):
                 self._cancel_tree(id)
         return answers
 
+    @by_id("dead")
     def retry(self, ids: Sequence[str], rid: str | None = None) -> list[Answer]:
         taken = [] if self._done("retry", rid) else list(zip(ids, self._places(len(ids)), strict=True))
         places = dict(reversed(taken))  # the first one, where an id is named twice
         return self._for_each(ids, "retry", rid, lambda task: self._retry(task, places[task.id]))
 
+    @by_id("delayed")
     def run_now(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
         promoted: list[Task] = []
 
@@ -313,6 +327,7 @@ class Model(Kept, Workers):
         self._note("promoted", *promoted)
         return answers
 
+    @by_id("dead")
     def abandon(self, ids: Iterable[str], rid: str | None = None) -> list[Answer]:
         return self._for_each(ids, "abandon", rid, self._abandon)
 

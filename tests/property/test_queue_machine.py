@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 
 from tests.property.driver import Driver
 from tests.property.link import Scripts, load_scripts
+from tests.property.model import BY_ID
 from tests.property.records import ENDED, LOST, Answer, Spec
 from tests.property.strategies import (
     LANES,
@@ -187,11 +188,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.of("dead", "delayed"))
     @rule(
-        verb=st.sampled_from(["retry", "retry", "abandon", "run_now", "run_now"]),
+        verb=st.sampled_from([verb for verb, state in BY_ID.items() if state]),
         at=st.lists(st.integers(0, 5), min_size=1, max_size=2),
     )
     def look_after_those_that_failed_or_wait(self, verb: str, at: list[int]) -> None:
-        some = [task.id for task in self.model.of("delayed" if verb == "run_now" else "dead")]
+        some = [task.id for task in self.model.of(BY_ID[verb])]
         ids = [some[one % len(some)] if one and some else self.ids([one])[0] for one in at]
         self.send(verb, ids, self.rid())
 
@@ -328,7 +329,7 @@ class QueueMachine(RuleBasedStateMachine):
         """The answer is the same, or less where a later call superseded a part of it."""
         again = self.queue.do(sent.verb, *sent.args, **sent.kwargs)
         match sent.verb, sent.answer:
-            case "pause" | "resume" | "drain" | "cancel" | "retry" | "run_now" | "abandon" | "steer", _:
+            case verb, _ if verb in BY_ID or verb in ("pause", "resume", "drain", "steer"):
                 assert again == sent.answer
             case "progress" | "purge", _:
                 assert again == sent.answer
