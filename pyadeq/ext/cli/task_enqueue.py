@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from pathlib import Path
-from time import monotonic
 from typing import Annotated, Any
 
 import typer
 
-from pyadeq.errors import ConfigError, PartitionsChanged
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import Tier, moment, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, shown_url
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json
 from pyadeq.ext.cli.enqueue_file import Upload
 from pyadeq.ext.cli.queue_arguments import QueueName
 from pyadeq.ext.cli.resolve import queue_or_new, warn_of_kind
+from pyadeq.ext.cli.task_enqueue_file import enqueue_file
 from pyadeq.keys import check_name
 
-STATUSES = ("created", "exists", "deduplicated")
 LONGEST_RID = 150  # characters: ids of tasks are made of it
 
 
@@ -160,26 +158,20 @@ def enqueue(
         raise ConfigError(f"--rid: {len(rid)} characters; allowed: {LONGEST_RID} at most, because ids are made from it")
     if file is not None:
         _refuse_beside_file(payload, given)
-        upload = Upload(file, raw=raw, rid=rid, checkpoint=checkpoint)
-        with connected(url, durability=durability.value) as adeq:
-            begun = monotonic()
-            try:
-                upload.run(adeq, adeq.queue(queue), shown_url(url))
-            except PartitionsChanged:
-                raise ConfigError(
-                    f"--file: queue {queue!r} has partitions; enqueue its tasks with a program, from line "
-                    f"{upload.place.line + 1:,} on, with Adeq.partitioned({queue!r}).enqueue_many"
-                ) from None
-        _report(upload, monotonic() - begun, output)
-        sys.stdout.flush()
-        upload.finish()
-        return
-    if checkpoint is not None:
+        enqueue_file(Upload(file, raw=raw, rid=rid, checkpoint=checkpoint), queue, durability.value, url, output)
+    elif checkpoint is not None:
         raise ConfigError("--checkpoint: it goes with --file; give --file, or leave it out")
-    data = read_payload(payload, raw)
-    with connected(url, durability=durability.value) as adeq:
+    else:
+        _enqueue_one(queue, read_payload(payload, raw), rid, given, durability.value, url, output)
+
+
+def _enqueue_one(
+    queue: str, data: Any, rid: str | None, given: dict[str, Any], durability: str, url: str, output: Format
+) -> None:
+    """Enqueue one task, and print its receipt. given: its options."""
+    with connected(url, durability=durability) as adeq:
         receipt = queue_or_new(adeq, queue).enqueue(data, rid=rid, **given)
-        warn_of_kind(adeq, queue, kind)
+        warn_of_kind(adeq, queue, given.get("kind"))
     if output != Format.table:
         print_json({"queue": queue, "status": receipt.status, "id": receipt.id}, output)
     else:
@@ -200,26 +192,3 @@ def read_payload(text: str | None, raw: bool) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise ConfigError(f"--payload: it is not JSON ({error}); send it as it is with --raw") from None
-
-
-def _report(upload: Upload, seconds: float, output: Format) -> None:
-    place = upload.place
-    counts = {status: getattr(place, status) for status in STATUSES}
-    this_run = {status: count - getattr(upload.before, status) for status, count in counts.items()}
-    if output != Format.table:
-        about = {
-            "file": upload.name,
-            "rid": place.rid,
-            "lines": place.line,
-            **counts,
-            "this_run": this_run,
-            "seconds": round(seconds, 3),
-        }
-        print_json(about, output)
-    else:
-        in_all = f"; with the runs before {_listed(counts)}" if upload.before.line else ""
-        print(f"{upload.name}: {_listed(this_run)} in {seconds:,.1f} s{in_all} (rid {place.rid})")
-
-
-def _listed(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {status}" for status, count in counts.items() if count) or "no tasks"
