@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Final, Literal
+from typing import Literal
 
 from pyadeq import Adeq, TaskView
-from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, key_from, origin_of, was_put_back
+from pyadeq.ext.migrate.enqueuer import PORTION, Enqueuer, key_from, origin_of
 from pyadeq.ext.migrate.escrow import Escrow, State, batches, numbers_of
 from pyadeq.ext.migrate.reports import RolledBack
+from pyadeq.ext.migrate.rollback_table import THEN, Found, found_as
 from pyadeq.ext.migrate.source import Left, Moving, Place, Source, id_of
 
-WAITING: Final = ("ready", "delayed", "blocked")
 UnsureBack = Literal["back", "done"]
 
 
@@ -96,60 +96,63 @@ class Rollback:
 
         counted: messages that count as done if pyadeq does not have their tasks.
         """
-        after = dict(before)
-        ids = {number: id_of(one) for number, one in found.items()}
-        queue = self._adeq.queue(to)
-        asked = [n for n, state in before.items() if state != State.held]
-        views = self._enqueuer.views(to, {n: ids[n] for n in asked})
-        gone = {n for n in asked if views[n] is None and before[n] != State.unsure}
-        lost = self.lost(place, to, sorted(gone - counted))
-        keys = self._escrow.keys_of(place, asked)
-        to_cancel = {}
-        for number, state in before.items():
-            view = views.get(number)
-            digest = origin_of(view).get("digest")
-            # an earlier job of RQ may have had this id
-            own = number not in keys or keys[number] == key_from(ids[number], digest)
-            same = view is None or (own and found[number].digest in {None, digest})
-            waiting = view is not None and view.state in WAITING and not view.deliveries
-            if number in lost:
-                after[number] = State.unsure
-            elif state in {State.moved, State.again} and ids[number] in self._back and was_put_back(view):
-                after[number] = State.rollback
-            elif state == State.rollback and view is not None and (was_put_back(view) or (waiting and own)):
-                if waiting:  # also if its job has changed since: a rollback that was overtaken may cancel it any moment
-                    to_cancel[number] = view.id
-            elif state == State.again and not (waiting and same):
-                after[number] = State.done
-                result.stayed.add("delivered twice by the old system", ids[number])
-            elif state == State.unsure and (view is None or not same):
-                after[number] = State.held  # it is put back, whatever its id has in pyadeq
-            elif view and not same:
-                after[number] = State.done
-                result.stayed.add(f"{view.state}; its job on the old server was replaced or deleted", ids[number])
-            elif view is not None and waiting:
-                after[number], to_cancel[number] = State.rollback, view.id
-            elif number in views and (
-                state in {State.moved, State.unsure}
-                or (view is not None and (view.state != "cancelled" or view.deliveries))
-            ):
-                after[number] = State.done
-                result.stayed.add("deleted" if view is None else _stay(view), ids[number])
+        asked = {number: found[number] for number, state in before.items() if state != State.held}
+        ids = {number: id_of(one) for number, one in asked.items()}
+        views = self._enqueuer.views(to, ids)
+        after, to_cancel = dict(before), dict[int, str]()
+        for number, what in self._found(place, to, before, asked, views, counted).items():
+            then, view = THEN[what][before[number]], views[number]
+            after[number] = then.state
+            if then.cancel and view:
+                to_cancel[number] = view.id
+            if then.why:
+                result.stayed.add(then.why(view), ids[number])
         if after != before:
             self._escrow.mark(place, after)
         self._at("rollback marked")
-        if to_cancel:
-            cancelled = [*dict.fromkeys(to_cancel.values())]
-            answers = dict(zip(cancelled, queue.cancel_many(cancelled), strict=True))
-            late = {n: answers[id] for n, id in to_cancel.items() if answers[id] != "cancelled"}
-            self._back |= {ids[number] for number in to_cancel.keys() - late.keys()}
-            for number, answer in late.items():
-                after[number] = State.done
-                result.stayed.add(answer, ids[number])
-            if late:
-                self._escrow.mark(place, dict.fromkeys(late, State.done))
+        late = self._cancel(to, to_cancel)
+        self._back |= {ids[number] for number in to_cancel.keys() - late.keys()}
+        for number, answer in late.items():
+            after[number] = State.done
+            result.stayed.add(answer, ids[number])
+        if late:
+            self._escrow.mark(place, dict.fromkeys(late, State.done))
         self._at("cancelled")
         return after
+
+    def _found(
+        self,
+        place: Place,
+        to: str,
+        before: Mapping[int, State],
+        asked: Mapping[int, Moving | Left],
+        views: Mapping[int, TaskView | None],
+        counted: Set[int],
+    ) -> dict[int, Found]:
+        """Return what has become of the task of each message."""
+        gone = {n for n in asked if views[n] is None and before[n] != State.unsure}
+        lost = self.lost(place, to, sorted(gone - counted))
+        keys = self._escrow.keys_of(place, [*asked])
+        found = {}
+        for number, one in asked.items():
+            id, digest = id_of(one), origin_of(views[number]).get("digest")
+            state = before[number]
+            found[number] = found_as(
+                views[number],
+                lost=number in lost,
+                rolled_back=state == State.rollback or (state != State.unsure and id in self._back),
+                own=number not in keys or keys[number] == key_from(id, digest),
+                same=one.digest in {None, digest},
+            )
+        return found
+
+    def _cancel(self, to: str, ids: Mapping[int, str]) -> dict[int, str]:
+        """Cancel the tasks of messages. Returns the answers for those that could not be cancelled any more."""
+        if not ids:
+            return {}
+        cancelled = [*dict.fromkeys(ids.values())]
+        answers = dict(zip(cancelled, self._adeq.queue(to).cancel_many(cancelled), strict=True))
+        return {number: answers[id] for number, id in ids.items() if answers[id] != "cancelled"}
 
     def check(self, place: Place, to: str) -> None:
         """Mark moved messages as unsure whose tasks pyadeq has lost; see `lost`."""
@@ -174,7 +177,3 @@ class Rollback:
 
     def _has_forgotten(self, to: str) -> bool:
         return self._escrow.has_forgotten(self._adeq.queue(to).settings.get().idempotency)
-
-
-def _stay(view: TaskView) -> str:
-    return f"{view.state}, and has run before" if view.state in WAITING else view.state
