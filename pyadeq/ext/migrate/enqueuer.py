@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pyadeq import Adeq, BadArgument, Queue, Receipt, Task, TaskView
 from pyadeq.ext.migrate.escrow import State, batches
@@ -20,6 +20,9 @@ NOT_UNIQUE: Final = "another task of pyadeq has its unique key, or had it at the
 ID: Final = re.compile(r"[A-Za-z0-9._:/@+-]{1,200}")
 
 OTHER: Final = "pyadeq has another task with its id"
+
+Taken = Literal["deleted", "put_back", "other"]
+"""The task that had the id of a message: deleted since, cancelled by a rollback, or another one."""
 
 
 class Enqueuer:
@@ -51,42 +54,46 @@ class Enqueuer:
         """Enqueue tasks. Returns the state of each message, or why it cannot be moved."""
         known = State.moved if resumed else State.again
         receipts = self.send(to, [self.named(one) for one in moving])
-        answers: list[State | str] = [
-            receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
-            for receipt in receipts
-        ]
+        answers = {i: _answer(receipt, known) for i, receipt in enumerate(receipts)}
+        answers |= dict.fromkeys(self._not_unique(to, moving, receipts), NOT_UNIQUE)
+        taken = self._ids_taken(to, moving, receipts)
+        answers |= {i: OTHER for i, by in taken.items() if by == "other"}
+        gone, second = ([i for i, by in taken.items() if by == wanted] for wanted in ("deleted", "put_back"))
+        if gone:  # these were not created
+            answers |= zip(gone, self.enqueue(to, [moving[i] for i in gone], resumed), strict=True)
+        answers |= zip(second, self._enqueue_second(to, [moving[i] for i in second], known), strict=True)
+        return [answers[i] for i in range(len(moving))]
+
+    def _not_unique(self, to: str, moving: Sequence[Moving], receipts: Sequence[Receipt | str]) -> list[int]:
+        """Return the messages with the unique key of a task that is not of this source."""
         others = {
-            i: one.id for i, one in enumerate(receipts) if not isinstance(one, str) and self._is_other(one, moving[i])
+            i: one.id for i, one in enumerate(receipts) if isinstance(one, Receipt) and self._is_other(one, moving[i])
         }
-        if others:
-            found = views_of(self._adeq.queue(to), [*others.values()])
-            for i, view in zip(others, found, strict=True):
-                if origin_of(view).get("from") != self._name:
-                    answers[i] = NOT_UNIQUE
-        taken = [i for i, one in enumerate(receipts) if not isinstance(one, str) and one.status == "exists"]
-        if not taken:
-            return answers
+        found = views_of(self._adeq.queue(to), [*others.values()])
+        return [i for i, view in zip(others, found, strict=True) if origin_of(view).get("from") != self._name]
+
+    def _ids_taken(self, to: str, moving: Sequence[Moving], receipts: Sequence[Receipt | str]) -> dict[int, Taken]:
+        """Return which ids a task of another message, or of another run, had when these were enqueued."""
+        taken = _existing(receipts)
         views = views_of(self._adeq.queue(to), [moving[i].task.id or "" for i in taken])
-        second, gone = [], []
+        found: dict[int, Taken] = {}
         for i, view in zip(taken, views, strict=True):
             origin = origin_of(view)
             if view is None:
-                gone.append(i)
+                found[i] = "deleted"
             elif (origin.get("digest"), origin.get("run")) == (moving[i].digest, self.run):
                 continue
             elif origin.get("from") == self._name and was_put_back(view):  # also if the old system has tried it since
-                second.append(i)
+                found[i] = "put_back"
             else:
-                answers[i] = OTHER
-        if gone:  # a task had its id, and has been deleted since: this one was not created
-            for i, answer in zip(gone, self.enqueue(to, [moving[i] for i in gone], resumed), strict=True):
-                answers[i] = answer
-        receipts = self.send(to, [self.named(moving[i], second=True) for i in second])
-        for i, receipt in zip(second, receipts, strict=True):
-            answers[i] = receipt if isinstance(receipt, str) else State.moved if receipt.status == "created" else known
-        taken = [
-            i for i, one in zip(second, receipts, strict=True) if not isinstance(one, str) and one.status == "exists"
-        ]
+                found[i] = "other"
+        return found
+
+    def _enqueue_second(self, to: str, moving: Sequence[Moving], known: State) -> list[State | str]:
+        """Enqueue tasks again that a rollback has cancelled; see `second_id`."""
+        receipts = self.send(to, [self.named(one, second=True) for one in moving])
+        answers = [_answer(receipt, known) for receipt in receipts]
+        taken = _existing(receipts)
         views = views_of(self._adeq.queue(to), [self.second_id(moving[i].task.id or "") for i in taken])
         for i, view in zip(taken, views, strict=True):
             if view is not None and origin_of(view).get("digest") != moving[i].digest:
@@ -136,6 +143,18 @@ class Enqueuer:
             if len(tasks) == 1:
                 return [short(error)]
         return [answer for task in tasks for answer in self._send_part(to, [task])]
+
+
+def _answer(receipt: Receipt | str, known: State) -> State | str:
+    """Return the state of a message by the receipt of its task. known: if there was such a task."""
+    if isinstance(receipt, str):
+        return receipt
+    return State.moved if receipt.status == "created" else known
+
+
+def _existing(receipts: Sequence[Receipt | str]) -> list[int]:
+    """Return the numbers of the tasks whose ids other tasks had."""
+    return [i for i, one in enumerate(receipts) if isinstance(one, Receipt) and one.status == "exists"]
 
 
 def key_of(one: Moving) -> str:
