@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -12,15 +13,13 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Queue
-from pyadeq.asyncio import Program, Worker
-from pyadeq.asyncio import Queue as AsyncQueue
+from pyadeq.asyncio import Program
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, check_url
-from pyadeq.ext.cli.handlers import load_handler
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, check_url
 from pyadeq.ext.cli.logs import LogForm, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.worker_again import reloading
-from pyadeq.ext.cli.worker_home import check_home, check_worker_options
+from pyadeq.ext.cli.worker_chosen import Chosen
 from pyadeq.ext.cli.worker_process import Options, Process, TendAt
 from pyadeq.ext.cli.worker_processes import HealthAt, Processes, parent
 from pyadeq.keys import check_name
@@ -169,12 +168,7 @@ def run(
     check_url(url)
     of_programs = {"output_dir": output_dir, "output_max": output_max, "kill_after": kill_after, "on_exit": on_exit}
     given: dict[str, Any] = {name: value for name, value in of_programs.items() if value is not None}
-    if bool(handler) == (program is not None):
-        raise ConfigError("run what? Name MODULE:NAME, or a program with --exec: one of the two")
-    if processes and reload:
-        raise ConfigError("--reload: it is for one process; leave --processes out")
-    if given and program is None:
-        raise ConfigError(f"--{next(iter(given)).replace('_', '-')} goes with --exec, which names a program")
+    _check_choice(handler, program, given, processes, reload)
     begin_log = partial(log_to_stderr, log_level, log_format(log_form, output))
     health_at = None if health is None else HealthAt(health, health_host, health_after)
     above = parent() if processes else None
@@ -184,83 +178,58 @@ def run(
     if above is not None:
         name, instance, health_at = above.name(name), above.name(instance), None
         tend = tend and above.number == 1
-    checked: dict[str, Any] = {
-        "name": None if name is None else check_name("--name", name, "id"),
-        "instance": None if instance is None else check_name("--instance", instance),
-        "group": None if group is None else check_name("--group", group),
-        "capabilities": tuple(check_name("--capability", one, "id") for one in capability or ()),
-        "lanes": tuple(check_name("--lane", one, "lane") for one in lane) if lane else None,
-    }
+    common = Options(
+        handler=None,
+        url=url,
+        queue="",
+        concurrency=concurrency,
+        name=None if name is None else check_name("--name", name, "id"),
+        instance=None if instance is None else check_name("--instance", instance),
+        group=None if group is None else check_name("--group", group),
+        default_group=default_group,
+        capabilities=tuple(check_name("--capability", one, "id") for one in capability or ()),
+        lanes=tuple(check_name("--lane", one, "lane") for one in lane) if lane else None,
+        lane_first=lane_first,
+        lease=lease,
+        timeout=timeout,
+        unknown_for=unknown_for,
+        grace=grace,
+        renew=renew.value,
+        blocked_after=blocked_after,
+        about={"group": group or ""},
+        traces=traces,
+    )
     queues = [check_name("--queue", one) for one in queue or () if one] or [DEFAULT_QUEUE]
-    what = Program(program, **{**given, "on_exit": dict(map(_meaning, on_exit or ()))}) if program else None
-
-    def options(handler: Any, queue: str, home: Queue | AsyncQueue | None = None) -> Options:
-        return Options(
-            handler=handler,
-            url=url if home is None else home.adeq.address,
-            queue=queue,
-            concurrency=concurrency,
-            lane_first=lane_first,
-            lease=lease,
-            timeout=timeout,
-            unknown_for=unknown_for,
-            default_group=default_group,
-            grace=grace,
-            renew=renew.value,
-            blocked_after=blocked_after,
-            traces=traces,
-            home=home,
-            about={"group": group or "", "program": what.command[0] if what else ""},
-            **checked,
-        )
-
+    chosen = Chosen(context, common, queues, alone=above is None)
+    what = _program(program, given) if program else None
     if reload:
         begin_log()
     with reloading(reload) as source:
-        workers: dict[tuple[str, ...], Worker | Options] = {}
-        homes: list[Any] = []
-        for path in handler or [""]:
-            found: list[Worker | Options]
-            match load_handler(path) if path else what:
-                case Queue() | AsyncQueue() as home:
-                    check_home(context, home.adeq, home.name, path, url)
-                    if traces:
-                        raise ConfigError(
-                            f"--traces: {path} has a client; write Adeq.from_url(…, trace=Traces()) there"
-                        )
-                    homes.append(home)
-                    found = [options(home.tasks, home.name, home)]
-                case Worker() as worker:
-                    check_home(context, worker.adeq, worker.queue.name, path, url)
-                    if above is not None and worker.named:
-                        raise ConfigError(
-                            f"--processes: {path} has a name, which only one process can have; leave the name out"
-                        )
-                    homes.append(worker.queue)
-                    found = [worker]
-                case other:
-                    found = [options(other, name) for name in queues]
-            for one in found:
-                if workers.setdefault(_place(one), one) is not one:
-                    raise ConfigError(f"{path or '--queue'}: another worker here has this queue; name each once")
-        if handler and all(isinstance(one, Worker) for one in workers.values()):
-            check_worker_options(context, handler[0])
+        if what is not None:
+            chosen.add_program(what)
+        for path in handler or ():
+            chosen.add(path)
+        chosen.check_options(handler)
         begin_log()
-        Process(
-            list(workers.values()),
-            health_at,
-            _tend_at(tend_every, url, homes[0] if homes else None) if tend else None,
-            above,
-            source,
-        ).run()
+        tend_at = _tend_at(tend_every, url, chosen.home) if tend else None
+        Process(chosen.workers, health_at, tend_at, above, source).run()
 
 
-def _place(worker: Worker | Options) -> tuple[str, ...]:
-    """What tells the queues of two workers apart."""
-    if isinstance(worker, Worker):
-        return worker.adeq.address, worker.adeq.prefix, worker.queue.name
-    prefix = PLACE.prefix if worker.home is None else worker.home.adeq.prefix
-    return worker.url, prefix, worker.queue
+def _check_choice(
+    handler: list[str] | None, program: str | None, of_programs: Mapping[str, Any], processes: int | None, reload: bool
+) -> None:
+    """Raise ConfigError if it is not clear what runs, or if options contradict each other."""
+    if bool(handler) == (program is not None):
+        raise ConfigError("run what? Name MODULE:NAME, or a program with --exec: one of the two")
+    if processes and reload:
+        raise ConfigError("--reload: it is for one process; leave --processes out")
+    if of_programs and program is None:
+        raise ConfigError(f"--{next(iter(of_programs)).replace('_', '-')} goes with --exec, which names a program")
+
+
+def _program(program: str, options: Mapping[str, Any]) -> Program:
+    meanings = dict(map(_meaning, options.get("on_exit", ())))
+    return Program(program, **{**options, "on_exit": meanings})
 
 
 def _tend_at(every: float, url: str, home: Any) -> TendAt:
