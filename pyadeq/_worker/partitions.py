@@ -179,53 +179,50 @@ class Partitions:
         by_tag: dict[str, list[int]] = {tag: [] for tag in known.all}
         for index, lease in enumerate(leases):
             by_tag.setdefault(self._queue._places(known, lease)[0], []).append(index)
-        renewals = [Renewal(status="renewed") for _ in leases]
-
-        async def ask(tag: str, some: list[int]) -> Heartbeat | TransportError | DurabilityError:
-            held = [leases[i] for i in some]
-            try:
-                return await self._queue.part(tag).beat(held, worker=worker, extend=extend, busy=busy)
-            except DurabilityError as error:
-                return error
-            except TransportError as error:
-                if not error.retryable:
-                    raise
-                return error
-
+        beat = partial(self._beat_at, worker=worker, extend=extend, busy=busy)
         # In parallel: a partition that hangs must not delay the leases of the others.
-        answers = await asyncio.gather(*(ask(tag, some) for tag, some in by_tag.items()))
-        heard: list[Heartbeat] = []
-        lost: TransportError | None = None
-        unconfirmed: DurabilityError | None = None
-        for some, reply in zip(by_tag.values(), answers, strict=True):
-            if isinstance(reply, TransportError):
-                lost = reply
-                continue
-            if isinstance(reply, DurabilityError):
-                unconfirmed = reply
-            told = reply.answer if isinstance(reply, DurabilityError) else reply
-            heard.append(told)
-            for index, renewal in zip(some, told.renewals, strict=True):
-                renewals[index] = renewal
-        if lost is not None and not heard:
-            raise lost
-        lost_there = [i for i, one in enumerate(renewals) if one.status == "lease_lost"]
-        if lost_there and await self._learnt():  # they may be in partitions that are newer than our map
-            elsewhere = lost_there
-        else:
-            elsewhere = [i for i in lost_there if len(self._queue._places(known, leases[i])) > 1]
-        try:
-            found = await self._queue.heartbeat_many([leases[i] for i in elsewhere], extend=extend)
-        except TransportError:  # the leases may be in an unreachable partition
-            found = [Renewal(status="renewed") for _ in elsewhere]
-        for index, renewal in zip(elsewhere, found, strict=True):
-            renewals[index] = renewal
+        replies = await asyncio.gather(*(beat(tag, [leases[i] for i in some]) for tag, some in by_tag.items()))
+        errors = [error for _, error in replies if error is not None]
+        heard = [reply for reply, _ in replies if reply is not None]
+        if not heard:
+            raise errors[-1]
+        renewals = [Renewal(status="renewed") for _ in leases]
+        for some, (reply, _) in zip(by_tag.values(), replies, strict=True):
+            if reply is not None:
+                _fill(renewals, some, reply.renewals)
+        await self._renew_elsewhere(known, leases, renewals, extend)
         mode: WorkerMode = next((one.mode for one in heard if one.mode != "run"), "run")
         merged = Heartbeat(mode=mode, capacity=max(one.capacity for one in heard), renewals=renewals)
-        if unconfirmed is not None:
-            unconfirmed.answer = merged
-            raise unconfirmed
+        if unconfirmed := [error for error in errors if isinstance(error, DurabilityError)]:
+            unconfirmed[-1].answer = merged
+            raise unconfirmed[-1]
         return merged
+
+    async def _beat_at(
+        self, tag: str, leases: Sequence[Held], **how: Any
+    ) -> tuple[Heartbeat | None, DurabilityError | TransportError | None]:
+        """Send the heartbeat to one partition. Returns its answer, if there is one, and its error, if it has one."""
+        try:
+            return await self._queue.part(tag).beat(leases, **how), None
+        except DurabilityError as error:
+            return error.answer, error
+        except TransportError as error:
+            if not error.retryable:
+                raise
+            return None, error
+
+    async def _renew_elsewhere(
+        self, known: PartitionMap, leases: Sequence[Held], renewals: list[Renewal], extend: Seconds
+    ) -> None:
+        """Renew leases that were not at their likely places, wherever else they may be."""
+        lost = [i for i, one in enumerate(renewals) if one.status == "lease_lost"]
+        if not lost or not await self._learnt():  # else they may be in partitions that are newer than our map
+            lost = [i for i in lost if len(self._queue._places(known, leases[i])) > 1]
+        try:
+            found = await self._queue.heartbeat_many([leases[i] for i in lost], extend=extend)
+        except TransportError:  # the leases may be in an unreachable partition
+            found = [Renewal(status="renewed") for _ in lost]
+        _fill(renewals, lost, found)
 
     async def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
         """See `Queue.ack_many`."""
@@ -291,6 +288,11 @@ class Partitions:
 
     async def _map(self) -> PartitionMap:
         return await self._queue._fresh()
+
+
+def _fill(renewals: list[Renewal], places: Sequence[int], found: Sequence[Renewal]) -> None:
+    for index, renewal in zip(places, found, strict=True):
+        renewals[index] = renewal
 
 
 def _first(heard: dict[str, str]) -> str | None:

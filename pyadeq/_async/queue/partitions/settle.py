@@ -30,6 +30,8 @@ due.
 Indexes = tuple[list[int], list[int]]
 """The indexes of acks, and the indexes of fails."""
 
+NONE: Indexes = ([], [])
+
 
 class Settling(PartitionedBase):
     """The part of a partitioned queue that knows where leases are."""
@@ -102,51 +104,22 @@ class Settling(PartitionedBase):
         before: a call that each partition gets first.
         """
         known = await self._fresh()
-        ended: dict[str, Indexes] = {}
-        for index, (lease, _) in enumerate(acks):
-            ended.setdefault(self._places(known, lease)[0], ([], []))[0].append(index)
-        for index, failure in enumerate(fails):
-            ended.setdefault(self._places(known, failure.lease)[0], ([], []))[1].append(index)
+        ended = self._ended(known, acks, fails)
         how["retry_for"] = self._patience(known.all, how.get("retry_for"))
         turn = list(dict.fromkeys([*tags, *ended]))
         somebody_is_there = not all(map(self._is_away, turn))
         answer = Answer(acks, fails)
 
         async def ask(tag: str) -> None:
-            own_acks, own_fails = ended.get(tag, ([], []))
-            room, began = max(claim - len(answer.leases), 0), monotonic()
-            own = {"acks": [acks[i] for i in own_acks], "fails": [fails[i] for i in own_fails]}
-            try:
-                if before:
-                    await before(tag)
-                settled = await self.part(tag).settle(worker, **own, claim=room, **how)  # type: ignore[arg-type]
-            except DurabilityError as error:
-                settled = answer.doubt(error)
-            except AdeqError as error:
-                if isinstance(error, TransportError) and error.retryable:
-                    self._note_away(tag, began)
-                elif not answer.leases:
-                    raise
-                answer.lose(error, own_acks, own_fails)  # leases were already claimed: return them
-                answer.expect(LEAST_REST)
-                return
-            answer.take(settled, own_acks, own_fails)
-            self._away_until.pop(self._node(tag), None)
-            self._remember((lease.token for lease in settled.claimed.leases), tag)
-            if len(settled.claimed.leases) < room:
-                self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
+            await self._settle_at(tag, worker, answer, ended.get(tag, NONE), claim, before, **how)
 
         try:
             for tag in turn:
-                if tag not in ended and (claim or ended):
-                    dry = self._dry_until.get(tag, 0.0) - monotonic() if claim and listens else 0.0
-                    if dry > 0:
-                        answer.expect(dry)
-                    if dry > 0 or len(answer.leases) >= claim:
-                        continue
+                if tag not in ended and (claim or ended) and not self._may_claim(tag, answer, claim, listens):
+                    continue
                 if self._is_away(tag) and (somebody_is_there or answer.lost):
                     lost = TransportError(f"partition {tag} was away", retryable=True, may_have_applied=False)
-                    answer.lose(lost, *ended.get(tag, ([], [])))
+                    answer.lose(lost, *ended.get(tag, NONE))
                 else:
                     await ask(tag)
             for tag in known.all:  # if none has answered, the others show whether the server can be reached
@@ -157,6 +130,56 @@ class Settling(PartitionedBase):
             await self._give_back_after(error, answer.leases)
             raise
         return answer.settled()
+
+    def _ended(
+        self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure]
+    ) -> dict[str, Indexes]:
+        """Return the acks and fails of each partition, by the most likely places of their leases."""
+        ended: dict[str, Indexes] = {}
+        for index, (lease, _) in enumerate(acks):
+            ended.setdefault(self._places(known, lease)[0], ([], []))[0].append(index)
+        for index, failure in enumerate(fails):
+            ended.setdefault(self._places(known, failure.lease)[0], ([], []))[1].append(index)
+        return ended
+
+    def _may_claim(self, tag: str, answer: Answer, claim: int, listens: bool) -> bool:
+        """Whether there is room for tasks, and this partition may have some."""
+        dry = self._dry_until.get(tag, 0.0) - monotonic() if claim and listens else 0.0
+        if dry > 0:
+            answer.expect(dry)
+        return dry <= 0 and len(answer.leases) < claim
+
+    async def _settle_at(
+        self,
+        tag: str,
+        worker: str,
+        answer: Answer,
+        ended: Indexes,
+        claim: int,
+        before: Callable[[str], Awaitable[object]] | None,
+        **how: Any,
+    ) -> None:
+        """Settle in one partition, and add its answer."""
+        room, began = max(claim - len(answer.leases), 0), monotonic()
+        try:
+            if before:
+                await before(tag)
+            settled = await self.part(tag).settle(worker, **answer.wanted(*ended), claim=room, **how)
+        except DurabilityError as error:
+            settled = answer.doubt(error)
+        except AdeqError as error:
+            if isinstance(error, TransportError) and error.retryable:
+                self._note_away(tag, began)
+            elif not answer.leases:
+                raise
+            answer.lose(error, *ended)  # leases were already claimed: return them
+            answer.expect(LEAST_REST)
+            return
+        answer.take(settled, *ended)
+        self._away_until.pop(self._node(tag), None)
+        self._remember((lease.token for lease in settled.claimed.leases), tag)
+        if len(settled.claimed.leases) < room:
+            self._dry_until[tag] = monotonic() + min(DRY, max(until_due(settled.claimed), 0.0))
 
     async def _give_back_after(self, error: BaseException, leases: Sequence[Lease]) -> None:
         """Release leases of a claim that was cancelled or interrupted."""

@@ -19,6 +19,7 @@ class Answer:
     def __init__(self, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure]) -> None:
         self.leases: list[Lease] = []
         self.lost: AdeqError | None = None  # the error of a partition that did not answer
+        self._wanted = acks, fails
         self._tokens = [held(lease)[1] for lease, _ in acks], [held(failure.lease)[1] for failure in fails]
         self._acks: list[Any] = ["lease_lost"] * len(acks)
         self._fails = [Failed(status="lease_lost") for _ in fails]
@@ -31,6 +32,11 @@ class Answer:
     def answered(self) -> bool:
         """Whether any partition has answered."""
         return bool(self._claims)
+
+    def wanted(self, acks: Iterable[int], fails: Iterable[int]) -> dict[str, Any]:
+        """Return some of the acks and fails, as arguments of a settle."""
+        all_acks, all_fails = self._wanted
+        return {"acks": [all_acks[i] for i in acks], "fails": [all_fails[i] for i in fails]}
 
     def expect(self, seconds: float) -> None:
         """Note that more may be due in this number of seconds."""
