@@ -52,6 +52,11 @@ class Failure:
     exit_code: int | None = None
     run_trace: str | None = None
 
+    @property
+    def error_text(self) -> str:
+        """The error as it is stored; of an exception, the traceback from the user's code on."""
+        return error_bytes(self.error).decode(errors="replace")
+
     def pairs(self) -> dict[str, Any]:
         """Return all fields after the first four that differ from their defaults."""
         pairs: dict[str, Any] = {}

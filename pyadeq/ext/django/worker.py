@@ -5,7 +5,6 @@ The second needs the variable `DJANGO_SETTINGS_MODULE`. An import makes Django r
 
 from __future__ import annotations
 
-from traceback import format_exception
 from typing import Any
 
 import django
@@ -37,13 +36,12 @@ class Raised(TaskFailed):
     def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
         self.path = f"{type(error).__module__}.{type(error).__qualname__}"
-        self.traceback = "".join(format_exception(error))
         self._error = error
 
     def failure(self, lease: Lease, failures: Failures) -> Failure:
         """Fail by the rule for the class of the exception."""
         name = failures.class_of(self._error)
-        return failures.failure(name, lease, self.traceback, reason=self.path[:LONGEST_REASON])
+        return failures.failure(name, lease, self._error, reason=self.path[:LONGEST_REASON])
 
 
 def run(lease: Lease) -> Any:
@@ -64,12 +62,13 @@ def _run(lease: Lease) -> Any:
     try:
         context = (TaskContext(task_result=result),) if result.task.takes_context else ()
         value = normalize_json(result.task.call(*context, *result.args, **result.kwargs))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # the worker knows whether it is Ctrl-C, or an error of the task
         raise
     except BaseException as error:
         raised = Raised(error)
-        if lease.attempt >= backend.max_attempts or not raised.failure(lease, Failures()).retryable:
-            result.errors.append(TaskError(exception_class_path=raised.path, traceback=raised.traceback))
+        failure = raised.failure(lease, Failures())
+        if lease.attempt >= backend.max_attempts or not failure.retryable:
+            result.errors.append(TaskError(exception_class_path=raised.path, traceback=failure.error_text))
             _finish(backend, result, TaskResultStatus.FAILED)
         raise raised from error
     object.__setattr__(result, "_return_value", value)

@@ -72,6 +72,7 @@ def test_an_exception_is_the_result(
     (found,) = result.errors
     assert found.exception_class is error
     assert found.traceback.startswith("Traceback")
+    assert "pyadeq/ext" not in found.traceback
     if last_line:
         assert found.traceback.endswith(last_line)
     else:
