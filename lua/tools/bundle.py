@@ -21,7 +21,7 @@ import seams
 from call import FILE as CALL_FILE
 from call import CallError, CallField, read_call
 from closure import resolve
-from header import TEMPLATES, BuildError, read_include, read_script
+from header import PAIRS, TEMPLATES, BuildError, read_include, read_script
 from keys import FILE as KEYS_FILE
 from keys import KeysError, kernel_keys, read_keys
 from model import (
@@ -298,7 +298,8 @@ def _source_files(root: Path, nouns: dict[str, Noun]) -> Iterator[tuple[Path, st
     for folder in _folders(root):
         if (folder / FILE).is_file() and folder.name not in nouns:
             continue
-        own = [path for path in sorted(folder.iterdir()) if path.name not in (FILE, KEYS_FILE, CALL_FILE, "include")]
+        others = (FILE, KEYS_FILE, CALL_FILE, PAIRS, "include")
+        own = [path for path in sorted(folder.iterdir()) if path.name not in others]
         yield from ((path, folder.name) for path in own)
         if folder.name in nouns:
             verbs = {path.name.partition(".")[0] for path in own}

@@ -36,6 +36,7 @@ PREAMBLE = frozenset(["BAND", "CREATED", "LAYOUT", "MAX_SAFE", "refuse"])
 
 # Scripts that each noun has unless it has one of that name itself; $word and $title in their headers are of noun.toml.
 TEMPLATES = "kernel/scripts"
+PAIRS = "pairs"  # the folder of a noun with the lists of pairs that several headers have
 
 _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+", re.A)
 _FIRST = re.compile(r"([a-z]+)\.([a-z][a-z0-9_]*)\.v([1-9]\d*): (\S.*)", re.A)
@@ -126,7 +127,9 @@ def read_script(root: Path, path: str, noun: Noun | None = None, nouns: Mapping[
     if noun and path.startswith(TEMPLATES):
         lines[:size] = [Template(line).substitute(noun.facts) for line in lines[:size]]
     script = Script(path, "\n".join(lines[:size]), body.strip("\n"), rest.strip("\n"))
-    _Header(script, lines[:size], noun, nouns or {}).read()
+    header = _Header(root, script, lines[:size], noun, nouns or {})
+    header.read()
+    script.header = "\n".join(header.written)
     used = set(script.uses.values())
     chunk = _parse(path, text, used)
     for name, line in chunk.written.items():
@@ -154,9 +157,13 @@ def _words(text: str) -> list[str]:
 
 
 class _Header:
-    def __init__(self, script: Script, lines: list[str], noun: Noun | None, nouns: Mapping[str, str]) -> None:
+    def __init__(
+        self, root: Path, script: Script, lines: list[str], noun: Noun | None, nouns: Mapping[str, str]
+    ) -> None:
+        self.root = root
         self.script = script
         self.lines = lines
+        self.written = lines[:1]  # the lines, with each PAIR that a line PAIRS stands for
         self.noun = noun
         self.nouns = nouns
         self.line = 1
@@ -167,7 +174,7 @@ class _Header:
 
     def read(self) -> None:
         script, kinds = self.script, {
-            "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "GROUP": self.group,
+            "ARGV": self.scalar, "ITEM": self.item, "PAIR": self.item, "PAIRS": self.pairs, "GROUP": self.group,
             "RETURN": self.returned, "EACH": self.each, "ERROR": self.error, "EVENT": self.event,
             "ROLE": self.role, "USES": self.uses, "REPLAY": self.replay, "SETTINGS": self.settings, "FLAGS": self.flags,
             "COST": self.cost, "EARLY": self.early, "LATE": self.late,
@@ -177,6 +184,7 @@ class _Header:
         for number, line in enumerate(self.lines[1:], 2):
             self.line = number
             words = line[2:].split()
+            self.written += [line] if words[:1] != ["PAIRS"] or text else []
             if not words:
                 text = False
             elif text:
@@ -299,6 +307,23 @@ class _Header:
             self.script.groups[group_name] = replace(group, fields=(*fields, arg))
         else:
             self.script.groups[group_name] = replace(group, pairs=(*pairs, arg))
+
+    def pairs(self, words: list[str]) -> None:
+        """A list of pairs that several headers have; with a mark, those of its lines that end with it."""
+        if not 2 <= len(words) <= 3:
+            raise self.fail("must be 'PAIRS <list> [<mark>]'")
+        path = f"{self.script.noun}/{PAIRS}/{self.word(words[1], 'a list')}.lua"
+        if not (self.root / path).is_file():
+            raise self.fail(f"PAIRS {words[1]}: there is no {path}")
+        rows = [
+            line.partition("  # ") for line in read_text(self.root, path).splitlines() if line.startswith("-- PAIR ")
+        ]
+        found = [row for row, _, marks in rows if set(words[2:]) <= set(marks.split())]
+        if not found:
+            raise self.fail(f"PAIRS {' '.join(words[1:])}: {path} has no such line PAIR")
+        for row in found:
+            self.item(row[2:].split())
+        self.written += found
 
     def group(self, words: list[str]) -> None:
         limits = re.fullmatch(r"(\d+)\.\.(\d+)", words[2]) if len(words) == 3 else None

@@ -53,6 +53,8 @@ from tests.unit.lua_tree import Sources, bundle
         ("ARGV item_id id\nITEM id id\nRETURN ok", 6, "item_id is named by ARGV already"),
         ("ITEM count id\nRETURN ok", 5, "item_count is a local of the preamble"),
         ("ITEM a id\nPAIR a id\nRETURN ok", 6, "item has a field or pair a already"),
+        ("PAIRS\nRETURN ok", 5, "must be 'PAIRS <list> [<mark>]'"),
+        ("PAIRS other\nRETURN ok", 5, "PAIRS other: there is no demo/pairs/other.lua"),
         ("ITEM id id\nGROUP item 0..1001\nRETURN ok", 6, "within 0..1000"),
         ("GROUP acks 0..5\nRETURN ok", 5, "GROUP acks has no ITEM or PAIR"),
         ("COST 1", 1, "no RETURN"),
@@ -81,6 +83,23 @@ def test_malformed_header(sources: Sources, lines: str, line: int, message: str)
     found = sources.errors()
     assert found.startswith(f"demo/run.v1.lua:{line}: ")
     assert message in found
+
+
+def test_a_list_of_pairs_stands_in_several_headers(sources: Sources) -> None:
+    (sources.root / "demo/pairs").mkdir()
+    lines = "-- PAIR   a         id", "-- PAIR   how enum x|y ?=x  # late\n"
+    (sources.root / "demo/pairs/job.lua").write_text("-- job: a list.\n--\n" + "\n".join(lines))
+    written = [line.partition("  # ")[0] for line in lines]
+    for mark, expected in (("", written), (" late", written[1:])):
+        sources.script(f"PAIRS job{mark}\nRETURN ok")
+        (script,) = bundle.load(sources.root).scripts
+        assert [line for line in script.header.splitlines() if "PAIR" in line] == expected
+        assert [pair.name for pair in script.groups["item"].pairs] == [line.split()[2] for line in expected]
+        assert expected[-1] in bundle.assemble(script)
+    sources.script("PAIR a id\nPAIRS job\nRETURN ok")
+    assert "demo/run.v1.lua:6: PAIR item_a stands in line 5 already" in sources.errors()
+    sources.script("PAIRS job never\nRETURN ok")
+    assert "PAIRS job never: demo/pairs/job.lua has no such line PAIR" in sources.errors()
 
 
 @pytest.mark.parametrize("first", ["-- demo.run.v2: x", "-- demo.walk.v1: x", "-- lock.run.v1: x", "-- run", "x = 1"])

@@ -1,0 +1,37 @@
+-- task: the options of a task, in the order in which they are sent. `schedule`: also of the task of a schedule, which is
+-- enqueued time and again.
+--
+-- PAIR   kind      label  # schedule
+-- PAIR   priority  int 0..9      ?=5  # schedule
+-- PAIR   lane      lane          ?=any  # schedule
+-- PAIR   fallback  lanes 1..3  # schedule
+-- PAIR   fallback_after_ms int 0..315360000000  # schedule
+-- PAIR   unclaimed enum wait|fail ?=wait  # schedule
+-- PAIR   reply     bool ?=0
+-- PAIR   after     ids 1..64
+-- PAIR   gather    int 1..100000
+-- PAIR   after_any bool ?=0
+-- PAIR   after_when enum completed|failed|ended ?=completed
+-- PAIR   delay_ms  int 0..315360000000 ?=0  # schedule
+-- PAIR   run_after_ms  int 0..   ?=0
+-- PAIR   expires_at_ms int 1..
+-- PAIR   timeout_ms int 1..315360000000  # schedule
+-- PAIR   user      label  # schedule
+-- PAIR   tags      labels 1..16  # schedule
+-- PAIR   limits    ids 1..8  # schedule
+-- PAIR   parent    id
+-- PAIR   needs_parent bool ?=0
+-- PAIR   ordering_key id
+-- PAIR   idempotency_key id
+-- PAIR   unique    id  # schedule
+-- PAIR   scope     id  # schedule
+-- PAIR   coalesce  enum first|last ?=first  # schedule
+-- PAIR   result_ms int 0..315360000000  # schedule
+-- PAIR   max_attempts            int 1..1000  # schedule
+-- PAIR   backoff_base_ms         int 0..86400000  # schedule
+-- PAIR   backoff_multiplier_pct  int 100..10000  # schedule
+-- PAIR   backoff_cap_ms          int 0..604800000  # schedule
+-- PAIR   jitter_pct              int 0..100  # schedule
+-- PAIR   headers   bytes 0..4096  # schedule
+-- PAIR   tier      enum public|internal|confidential|restricted  # schedule
+-- PAIR   source    bytes 1..200  # schedule
