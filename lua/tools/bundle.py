@@ -110,12 +110,32 @@ class BuildErrors(Exception):
 def load(root: Path) -> Sources:
     """Read and check all sources below `root`. Raises BuildErrors."""
     problems: list[str] = []
-    scripts: list[Script] = []
     includes = _includes(root, problems)
+    nouns, keys, call = _nouns(root, includes, problems)
+    errors = _errors(root)
+    scripts = _scripts(root, includes, keys, nouns, call, errors["script"], problems)
+    if not scripts and not problems:
+        problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
+    if not problems:
+        problems += _unused(includes, scripts)
+    if not problems:
+        for noun in nouns.values():
+            adopt(noun, *_of(noun, scripts)[:2])
+        for noun in nouns.values():
+            problems += check_noun(noun, *_of(noun, scripts), nouns)
+    if problems:
+        raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
+    taken = _taken(keys, kernel_keys(root), scripts)
+    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, taken, call)
+
+
+def _nouns(
+    root: Path, includes: list[Include], problems: list[str]
+) -> tuple[dict[str, Noun], dict[str, dict[str, Key]], dict[str, dict[str, CallField]]]:
+    """All nouns, their keys and the fields of ctx. Adds generated includes, and what is wrong to the problems."""
     nouns: dict[str, Noun] = {}
     keys: dict[str, dict[str, Key]] = {}
     call: dict[str, dict[str, CallField]] = {"kernel": {}}
-    errors = _errors(root)
     for folder in _folders(root):
         try:
             keys[folder.name] = {}
@@ -136,6 +156,20 @@ def load(root: Path) -> Sources:
             f"{visible[name].path}:1: {name} is a key of {folder.name}: take another name"
             for name in sorted(keys[folder.name].keys() & visible.keys())
         ]
+    return nouns, keys, call
+
+
+def _scripts(
+    root: Path,
+    includes: list[Include],
+    keys: dict[str, dict[str, Key]],
+    nouns: dict[str, Noun],
+    call: dict[str, dict[str, CallField]],
+    errors: dict[str, Any],
+    problems: list[str],
+) -> list[Script]:
+    """All scripts, put together as far as nothing is wrong. What is wrong is added to the problems."""
+    scripts: list[Script] = []
     called = {word: nouns[word].lua if word in nouns else word for word in keys}
     problems += _misnamed(called)
     for path, word in _source_files(root, nouns):
@@ -145,26 +179,14 @@ def load(root: Path) -> Sources:
             known, known_keys = _known(script, includes, keys, nouns)
             problems += seams.direct_calls(known, script.path, script.free)
             scripts.append(script)
-            _check_errors(script, errors["script"])
+            _check_errors(script, errors)
             if not problems:
                 resolve(script, known, known_keys)
                 script.constants = opening(script, nouns, call)
                 script.bases = _forms(script, nouns)
         except BuildError as error:
             problems.append(str(error))
-    if not scripts and not problems:
-        problems.append(f"{root}: no sources: there is no <noun>/<verb>.v<N>.lua")
-    if not problems:
-        problems += _unused(includes, scripts)
-    if not problems:
-        for noun in nouns.values():
-            adopt(noun, *_of(noun, scripts)[:2])
-        for noun in nouns.values():
-            problems += check_noun(noun, *_of(noun, scripts), nouns)
-    if problems:
-        raise BuildErrors("\n".join(dict.fromkeys(problems)))  # one of the kernel is a problem of each noun
-    taken = _taken(keys, kernel_keys(root), scripts)
-    return Sources(sorted(scripts, key=lambda s: (s.noun, s.verb, s.version)), includes, errors, nouns, taken, call)
+    return scripts
 
 
 def _includes(root: Path, problems: list[str]) -> list[Include]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -178,22 +178,30 @@ def _check_call(facts: Facts, token: Token, arguments: list[Token]) -> list[str]
 
 
 def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[str]:
-    found: list[str] = []
+    return [*_never_given(script, parts), *_errors_of(script, parts), *_writes_of(script, parts)]
 
-    def report(kind: str, text: str) -> None:
-        found.append(f"{script.path}:{script.lines.get(kind, 1)}: {text}")
 
+def _at(script: Script, kind: str, text: str) -> str:
+    return f"{script.path}:{script.lines.get(kind, 1)}: {text}"
+
+
+def _never_given(script: Script, parts: list[Facts]) -> Iterator[str]:
+    """Statuses and events of the header that the script does not have."""
     literals = {literal for part in parts for literal in part.literals}
     for status in script.returns:
         if status.name not in literals:
-            report(f"RETURN {status.name}", f"status '{status.name}' is declared but never given")
+            yield _at(script, f"RETURN {status.name}", f"status '{status.name}' is declared but never given")
     for shape, statuses in script.shapes.items():
         for status in statuses:
             if status.name not in literals:
-                report(f"EACH {shape} {status.name}", f"status '{status.name}' is declared but never given")
+                yield _at(script, f"EACH {shape} {status.name}", f"status '{status.name}' is declared but never given")
     for event in script.events:
         if event not in literals:
-            report(f"EVENT {event}", f"event '{event}' is declared but never added")
+            yield _at(script, f"EVENT {event}", f"event '{event}' is declared but never added")
+
+
+def _errors_of(script: Script, parts: list[Facts]) -> Iterator[str]:
+    """Errors that are only in the header, or only in the script."""
     given = {"ADEQ_ARG"}
     for part in parts:
         for literal, line in part.literals.items():
@@ -201,18 +209,22 @@ def _check_script(script: Script, sources: Sources, parts: list[Facts]) -> list[
             if code and code[0] != "ADEQ_ARG":
                 given.add(code[0])
                 if code[0] not in script.errors:
-                    found.append(f"{part.path}:{line}: {code[0]} is missing in ERROR of {script.path}")
+                    yield f"{part.path}:{line}: {code[0]} is missing in ERROR of {script.path}"
     for code_name in script.errors:
         if code_name not in given:
-            report(f"ERROR {code_name}", f"error {code_name} is declared but never given")
-    if script.flag == "no-writes":
-        for part in parts:
-            for command, line in part.commands.items():
-                if command not in READS:
-                    found.append(f"{part.path}:{line}: {command} is no read, but {script.path} is no-writes")
-        for event in script.events:
-            report(f"EVENT {event}", "a script with the flag no-writes adds no events")
-    return found
+            yield _at(script, f"ERROR {code_name}", f"error {code_name} is declared but never given")
+
+
+def _writes_of(script: Script, parts: list[Facts]) -> Iterator[str]:
+    """Writes of a script with the flag no-writes."""
+    if script.flag != "no-writes":
+        return
+    for part in parts:
+        for command, line in part.commands.items():
+            if command not in READS:
+                yield f"{part.path}:{line}: {command} is no read, but {script.path} is no-writes"
+    for event in script.events:
+        yield _at(script, f"EVENT {event}", "a script with the flag no-writes adds no events")
 
 
 def _check_opens(script: Script, text: str, facts: dict[str, Facts]) -> list[str]:

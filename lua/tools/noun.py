@@ -390,10 +390,19 @@ def _malformed(noun: Noun) -> Iterator[str]:
     for name, entry in facts["names"].items():
         if not (isinstance(entry, list) and len(entry) in (2, 3)):
             yield f"names.{name}: must be [<type>, <meaning>] or [<type>, <meaning>, <default>]"
+    yield from _malformed_bases(facts)
+    yield from _malformed_settings(facts)
+    yield from _malformed_tables(facts)
+
+
+def _malformed_bases(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, template in facts["bases"].items():
         stray = set(re.findall(r"<([^<>]*)>", template)) - facts["names"].keys()
         if stray or template.count("{") != 1:
             yield f"bases.{name}: must have one hash tag, and parts from names; got {template!r}"
+
+
+def _malformed_settings(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, entry in facts["settings"].items():
         if not (isinstance(entry, list) and len(entry) == 3):
             yield f"settings.{name}: must be [<type>, <default>, <meaning>]"
@@ -404,6 +413,9 @@ def _malformed(noun: Noun) -> Iterator[str]:
                 yield f"settings.{name}: the default {entry[1]!r} is not what it accepts"
         except ValueError as error:
             yield f"settings.{name}: {error}"
+
+
+def _malformed_tables(facts: Mapping[str, Any]) -> Iterator[str]:
     for table, entries in facts["tables"].items():
         for name, entry in entries.items():
             kind = entry if isinstance(entry, str) else entry[0] if isinstance(entry, list) else "text"
