@@ -39,13 +39,9 @@ def locks_in_turn(case: Case, found: Finding) -> None:
         elif event == "lock.promoted" or (event == "lock.acquired" and rid not in held):
             if simple and (rid in settled or (rid not in line and event == "lock.acquired" and not holds[owner])):
                 found.checks += 1
-                for other, (waits, wanted) in line.items():
-                    if other == rid:
-                        break
-                    if waits != owner and not compatible(part.code, wanted.code):
-                        text = f"{owner} was granted it at {entry.position}, and {waits} ({other}) waited for it before"
-                        found.convict(part.resource, text)
-                        break
+                if before := _overtaken(line, rid, owner, part):
+                    text = f"{owner} was granted it at {entry.position}, and {before} waited for it before"
+                    found.convict(part.resource, text)
             line.pop(rid, None)
             held[rid] = owner
             holds[owner] += 1
@@ -53,3 +49,13 @@ def locks_in_turn(case: Case, found: Finding) -> None:
             line.pop(rid, None)
             if held.pop(rid, None) is not None:
                 holds[owner] -= 1
+
+
+def _overtaken(line: dict[str, tuple[str, Part]], rid: str, owner: str, part: Part) -> str | None:
+    """Who waits before a request, and cannot share the lock with it: the owner, and the rid."""
+    for other, (waits, wanted) in line.items():
+        if other == rid:
+            return None
+        if waits != owner and not compatible(part.code, wanted.code):
+            return f"{waits} ({other})"
+    return None

@@ -16,6 +16,14 @@ MOVED = {"withdraw": "change.withdrawn", "reopen": "change.reopened"}
 OF_A_REVISION = {"change.submitted", "change.assessed", "change.overridden", "change.applying", "change.answered"}
 FINISHED = {"completed": "change.completed", "failed": "change.failed", "cancelled": "change.cancelled"}
 AGAIN = {"approved", "reviewing", "submitted"}  # the run has ended without a result
+PLAIN = {
+    "submit": ("change.submitted", AGAIN),
+    "assess": ("change.assessed", {"ok"}),
+    "override": ("change.overridden", {"approved"}),
+    "delegate": ("change.delegated", {"ok"}),
+    "reassign": ("change.reassigned", {"ok"}),
+}
+"""By verb: the event of a call, and the answers after which there is one."""
 
 
 class Effect(NamedTuple):
@@ -122,25 +130,19 @@ class ChangeCalls:
         asked, status = op.asked, op.answer.get("status")
         unknown = op.outcome != "ok"
         id, by, rev = asked.get("id", ""), asked.get("actor", ""), asked.get("rev", 0)
-        if verb == "put":
+        if verb in PLAIN:
+            event, answers = PLAIN[verb]
+            if unknown or status in answers:
+                yield Effect(event, id, by, rev if event in OF_A_REVISION else 0)
+        elif verb == "put":
             names = PUT.values() if unknown else [PUT[status]] if status in PUT else ()
             yield from (Effect(event, id, by) for event in names)
-        elif verb == "submit" and (unknown or status in AGAIN):
-            yield Effect("change.submitted", id, by, rev)
         elif verb == "move":
             yield from _moves(asked, status, unknown)
-        elif verb == "assess" and (unknown or status == "ok"):
-            yield Effect("change.assessed", id, by, rev)
         elif verb == "respond":
-            answers = [None] * len(asked["item"]) if unknown else op.answer["items"]
-            for item, answer in zip(asked["item"], answers, strict=True):
+            items = [None] * len(asked["item"]) if unknown else op.answer["items"]
+            for item, answer in zip(asked["item"], items, strict=True):
                 yield from _answers(item, by, None if answer is None else answer["status"])
-        elif verb == "override" and (unknown or status == "approved"):
-            yield Effect("change.overridden", id, by, rev)
-        elif verb == "delegate" and (unknown or status == "ok"):
-            yield Effect("change.delegated", id, by)
-        elif verb == "reassign" and (unknown or status == "ok"):
-            yield Effect("change.reassigned", id, by)
         elif verb == "begin" and (unknown or status == "begun"):
             yield Effect("change.applying", id, asked["agent"], rev)
         elif verb == "finish" and (agent := self.agents.get(asked["token"])):
