@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from pyadeq.asyncio import Adeq, Call, Result
 from pyadeq.ext.chaos.recorder import Recorder
@@ -76,6 +76,24 @@ class RecordingRunner:
             told = lambda _: self._told(read(replies[-1]))  # noqa: E731
         asked = asked_of(call)
         return await self._recorder.note(self._client, f"{noun}.{verb}", self._durability, asked, send(call), told)
+
+
+class Recorded:
+    """A noun whose calls are recorded: `class RecordedRates(Recorded, Rates, of=Adeq.rates)`.
+
+    of: returns the noun of a client by its name. how: further options of RecordingRunner.
+    """
+
+    _of: ClassVar[Any]
+    _how: ClassVar[Mapping[str, Any]]
+
+    def __init_subclass__(cls, *, of: Callable[[Any, str], Any], **how: Any) -> None:
+        cls._of, cls._how = staticmethod(of), how
+
+    def __init__(self, recorder: Recorder, adeq: Adeq, name: str, client: str, durability: str = "memory") -> None:
+        self._recorder, self._client = recorder, client
+        plain, runner = self._of(adeq, name), RecordingRunner(recorder, adeq, client, durability, **self._how)
+        super().__init__(runner, plain.name, plain.base)  # type: ignore[call-arg]  # of the noun
 
 
 def asked_of(call: Call[Any]) -> Told:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -37,3 +38,8 @@ class Part:
     left: Callable[[Adeq, Scene], Mapping[str, int]] = lambda adeq, scene: {}
     read: Read | None = None
     counts: Callable[[History], Mapping[str, int]] = field(default=lambda history: {})
+
+
+def by_status(verb: str) -> Callable[[History], Mapping[str, int]]:
+    """Return what counts the calls of a verb by the status of their answers."""
+    return lambda history: Counter(op.answer["status"] for op in history.ops if op.verb == verb and op.outcome == "ok")

@@ -143,7 +143,19 @@ def load_recorded(journals: Iterable[Path | str]) -> Loaded:
     return Loaded(sorted(ops, key=lambda op: op.began), sorted(marks, key=lambda mark: mark.at))
 
 
-class RecordedQueue:
+class _Recorded:
+    def __init__(self, recorder: Recorder, client: str, durability: str) -> None:
+        self.client = client
+        self.durability = durability
+        self._recorder = recorder
+
+    async def _note(
+        self, verb: str, asked: dict[str, Any], call: Awaitable[T], told: Callable[[Any], dict[str, Any]]
+    ) -> T:
+        return await self._recorder.note(self.client, verb, self.durability, asked, call, told)
+
+
+class RecordedQueue(_Recorded):
     """The calls of a queue that the rules need, each recorded.
 
     asked has `tasks` (their options, without payloads), `held` ([id, token, fence, deadline in ms] of leases; the last
@@ -153,10 +165,8 @@ class RecordedQueue:
     """
 
     def __init__(self, recorder: Recorder, queue: aio.Queue, client: str, durability: str) -> None:
+        super().__init__(recorder, client, durability)
         self.queue = queue
-        self.client = client
-        self.durability = durability
-        self._recorder = recorder
 
     async def enqueue(self, payload: Any = None, **options: Any) -> aio.Receipt:
         """See `Queue.enqueue`."""
@@ -237,13 +247,8 @@ class RecordedQueue:
     def _claiming(self, worker: str | None, limit: int, options: dict[str, Any]) -> dict[str, Any]:
         return {"worker": worker or self.queue.default_worker, "limit": limit, "lanes": options.get("lanes", ["any"])}
 
-    async def _note(
-        self, verb: str, asked: dict[str, Any], call: Awaitable[T], told: Callable[[Any], dict[str, Any]]
-    ) -> T:
-        return await self._recorder.note(self.client, verb, self.durability, asked, call, told)
 
-
-class RecordedLocks:
+class RecordedLocks(_Recorded):
     """The calls of a lock domain that the rules need, each recorded.
 
     asked has `owner`, `priority`, `locks` ([resource, mode, permits]), `rid`, `rids`; answer has `rid`, `fences` by
@@ -251,10 +256,8 @@ class RecordedLocks:
     """
 
     def __init__(self, recorder: Recorder, locks: aio.Locks, client: str, durability: str) -> None:
+        super().__init__(recorder, client, durability)
         self.locks = locks
-        self.client = client
-        self.durability = durability
-        self._recorder = recorder
 
     async def take(self, resource: str, *, mode: Any = "exclusive", permits: int = 1, **options: Any) -> aio.Grant:
         """See `Locks.take`."""
@@ -291,11 +294,6 @@ class RecordedLocks:
         call = self.locks.force_release(resource, reason, owner)
         asked = {"resource": resource, "owner": owner}
         return await self._note("force_release", asked, call, lambda forced: {"rids": list(forced.rids)})
-
-    async def _note(
-        self, verb: str, asked: dict[str, Any], call: Awaitable[T], told: Callable[[Any], dict[str, Any]]
-    ) -> T:
-        return await self._recorder.note(self.client, verb, self.durability, asked, call, told)
 
 
 # What is noted of arguments and answers

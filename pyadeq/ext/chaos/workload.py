@@ -128,6 +128,14 @@ class Client:
         return None
 
 
+async def tried(call: Awaitable[Any], *, but: tuple[type[Exception], ...] = ()) -> Any:
+    """Make a call; None if it has no answer, or one that is not confirmed. but: refusals that count as no answer."""
+    with suppress(TransportError, DurabilityError, *but):
+        return await call
+    await asyncio.sleep(PAUSE)
+    return None
+
+
 # Producers
 
 

@@ -6,24 +6,7 @@ import hashlib
 from typing import Any
 
 from pyadeq.asyncio import Adeq, Changes, Result
-from pyadeq.ext.chaos.noun_recorder import RecordingRunner, told_of
-from pyadeq.ext.chaos.recorder import Recorder
-
-
-class RecordedChanges(Changes):
-    """A change domain whose writing calls are recorded, in whatever background they are made: see RecordingRunner.
-
-    Of the content that `begin` returns only its digest and its resources are noted: `content_digest`, `resources`.
-    """
-
-    def __init__(self, recorder: Recorder, adeq: Adeq, domain: str, client: str, durability: str = "memory") -> None:
-        plain = adeq.changes(domain)
-        runner = RecordingRunner(recorder, adeq, client, durability, told=_told)
-        super().__init__(runner, plain.name, plain.base)
-
-    async def call(self, verb: str, /, **arguments: Any) -> Result:
-        """Make the call of a script by its name and its arguments. With the rid of an earlier call it is that call."""
-        return await self._call(verb, **arguments)
+from pyadeq.ext.chaos.noun_recorder import Recorded, told_of
 
 
 def content_digest(content: dict[str, Any], parameters: bytes) -> str:
@@ -41,3 +24,14 @@ def _told(answer: Result) -> dict[str, Any]:
         told["resources"] = list(answer.content["resources"])
         del told["content"], told["parameters"]
     return told
+
+
+class RecordedChanges(Recorded, Changes, of=Adeq.changes, told=_told):
+    """A change domain whose writing calls are recorded, in whatever background they are made.
+
+    Of the content that `begin` returns only its digest and its resources are noted: `content_digest`, `resources`.
+    """
+
+    async def call(self, verb: str, /, **arguments: Any) -> Result:
+        """Make the call of a script by its name and its arguments. With the rid of an earlier call it is that call."""
+        return await self._call(verb, **arguments)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-
 from pyadeq.ext.chaos.case import Rule
 from pyadeq.ext.chaos.config import rules, workload
 from pyadeq.ext.chaos.config.read import read_config
-from pyadeq.ext.chaos.history import History
-from pyadeq.ext.chaos.part import Part
+from pyadeq.ext.chaos.part import Part, by_status
 
 RULES: tuple[Rule, ...] = (
     rules.expected_versions_replaced,
@@ -24,11 +20,6 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def count(history: History) -> Mapping[str, int]:
-    """The writes, by status."""
-    return Counter(op.answer["status"] for op in history.ops if op.verb == "config.set" and op.outcome == "ok")
-
-
 PART = Part(
     rules=RULES,
     play=workload.edit,
@@ -37,5 +28,5 @@ PART = Part(
     bases=lambda adeq, namespace: [adeq.config(namespace).base],
     set_up=workload.set_up,
     read=read_config,
-    counts=count,
+    counts=by_status("config.set"),
 )

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.asyncio import Adeq, Config, ConfigSnapshot, Result
-from pyadeq.ext.chaos.noun_recorder import RecordingRunner
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.chaos.noun_recorder import Recorded
 
 
-class RecordedConfig(Config):
-    """A config namespace whose calls are recorded, also `read`: see RecordingRunner."""
-
-    def __init__(self, recorder: Recorder, adeq: Adeq, namespace: str, client: str, durability: str = "memory") -> None:
-        plain = adeq.config(namespace)
-        self._note = recorder.note
-        self._client = client
-        super().__init__(
-            RecordingRunner(recorder, adeq, client, durability, reads=frozenset({"read"})), plain.name, plain.base
-        )
+class RecordedConfig(Recorded, Config, of=Adeq.config, reads=frozenset({"read"})):
+    """A config namespace whose calls are recorded, also `read`."""
 
     async def present_rev(self, name: str) -> int:
         """The rev of the namespace. name: any; it is read for that."""
@@ -32,4 +23,5 @@ class RecordedConfig(Config):
             content = {name: [one.version, one.value.decode()] for name, one in snapshot.content.items()}
             return {"status": "stale" if snapshot.stale else "ok", "rev": snapshot.rev, "content": content}
 
-        await self._note(self._client, "config.seen", "memory", {"snapshot": id, "until": until}, look(), dict)
+        asked = {"snapshot": id, "until": until}
+        await self._recorder.note(self._client, "config.seen", "memory", asked, look(), dict)

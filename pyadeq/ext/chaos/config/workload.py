@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
 from pyadeq import Adeq
 from pyadeq.asyncio import ConfigSnapshot
-from pyadeq.errors import BadArgument, ConfigConflict, DurabilityError, TransportError
+from pyadeq.errors import BadArgument, ConfigConflict, TransportError
 from pyadeq.ext.chaos.config.recorder import RecordedConfig
-from pyadeq.ext.chaos.workload import PAUSE, Client, Scene
+from pyadeq.ext.chaos.workload import PAUSE, Client, Scene, tried
 
 NAMES: Final = ("red", "blue", "green", "left", "right")
 TOGETHER: Final = ("left", "right")  # which are often written by one call
@@ -21,6 +22,7 @@ PACE: Final = 6.0  # steps a second of each
 POLL: Final = 0.5  # seconds
 PATIENCE: Final = 8.0  # seconds in which a snapshot has to learn of the last write
 REMOVED: Final = 1.0  # seconds for which a removal is known
+_try = partial(tried, but=(ConfigConflict,))
 
 
 def set_up(adeq: Adeq, scene: Scene) -> None:
@@ -105,11 +107,3 @@ async def _catch_up(config: RecordedConfig, snapshot: ConfigSnapshot, id: str) -
             break
         await asyncio.sleep(PAUSE)
     await config.see(snapshot, id, rev)
-
-
-async def _try(call: Awaitable[Any]) -> Any:
-    """Make a call; None if it has no answer, or one that is not confirmed, or if it was refused."""
-    with suppress(TransportError, DurabilityError, ConfigConflict):
-        return await call
-    await asyncio.sleep(PAUSE)
-    return None

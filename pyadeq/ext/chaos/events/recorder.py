@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq.asyncio import Adeq, Events, Result
-from pyadeq.ext.chaos.noun_recorder import RecordingRunner
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.asyncio import Events, Result
+from pyadeq.ext.chaos.noun_recorder import Recorded
 
 BOUND = 100
 """Of memory: how many events the stream keeps, about."""
@@ -22,15 +21,6 @@ def stream_of(adeq: Any, domain: str) -> Any:
     return adeq.events("config", namespace_of(domain))
 
 
-class RecordedEvents(Events):
-    """The events of the run's own namespace, with recorded calls, also `groups`: see RecordingRunner."""
-
-    def __init__(self, recorder: Recorder, adeq: Adeq, domain: str, client: str, durability: str = "memory") -> None:
-        plain: Events = stream_of(adeq, domain)
-        runner = RecordingRunner(recorder, adeq, client, durability, told=told, reads=frozenset({"groups"}))
-        super().__init__(runner, plain.name, plain.base)
-
-
 def told(answer: Result) -> dict[str, Any]:
     """What rules need: ids without the content of events."""
     found: dict[str, Any] = {"status": answer.status}
@@ -42,3 +32,7 @@ def told(answer: Result) -> dict[str, Any]:
         if name in answer.fields:
             found[name] = answer.fields[name]
     return found
+
+
+class RecordedEvents(Recorded, Events, of=stream_of, told=told, reads=frozenset({"groups"})):
+    """The events of the run's own namespace, with recorded calls, also `groups`."""

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-
 from pyadeq.ext.chaos.case import Rule
-from pyadeq.ext.chaos.history import History
-from pyadeq.ext.chaos.part import Part
+from pyadeq.ext.chaos.part import Part, by_status
 from pyadeq.ext.chaos.rate import rules, workload
 
 RULES: tuple[Rule, ...] = (
@@ -21,16 +17,11 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def count(history: History) -> Mapping[str, int]:
-    """The hits, by status."""
-    return Counter(op.answer["status"] for op in history.ops if op.verb == "rate.hit" and op.outcome == "ok")
-
-
 PART = Part(
     rules=RULES,
     play=workload.call,
     roles={"caller": workload.call},
     cast={"caller": 2},
     bases=lambda adeq, namespace: [adeq.rates(namespace).base],
-    counts=count,
+    counts=by_status("rate.hit"),
 )

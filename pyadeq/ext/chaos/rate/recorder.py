@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pyadeq.asyncio import Adeq, NounCalls, Rates
-from pyadeq.ext.chaos.noun_recorder import RecordingRunner
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.chaos.noun_recorder import Recorded
+
+# What the method of the noun reads of an answer has not the server's time.
+_WHOLE = NounCalls("{any}", noun="rate").build("hit", item=[("any", "any", 1)]).decode
 
 
-class RecordedRates(Rates):
-    """A rate namespace whose calls are recorded: see RecordingRunner. Not recorded: a refusal that the client knew."""
-
-    def __init__(self, recorder: Recorder, adeq: Adeq, namespace: str, client: str, durability: str = "memory") -> None:
-        plain = adeq.rates(namespace)
-        # What the method reads of an answer has not the server's time.
-        whole = NounCalls(plain.base, noun="rate").build("hit", item=[("any", "any", 1)]).decode
-        runner = RecordingRunner(recorder, adeq, client, durability, results={"hit": whole})
-        super().__init__(runner, plain.name, plain.base)
+class RecordedRates(Recorded, Rates, of=Adeq.rates, results={"hit": _WHOLE}):
+    """A rate namespace whose calls are recorded. Not recorded: a refusal that the client knew."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from pyadeq.errors import BadArgument, DurabilityError, TransportError
+from pyadeq.errors import BadArgument
 from pyadeq.ext.chaos.rate.recorder import RecordedRates
-from pyadeq.ext.chaos.workload import PAUSE, Client
+from pyadeq.ext.chaos.workload import PAUSE, Client, tried
 from pyadeq.ids import new_ulid
 
 # Each rule in its forms, of which no two have the same limit and period.
@@ -43,7 +42,7 @@ async def _store(client: Client) -> None:
 
 
 async def _change(client: Client, name: str) -> Any:
-    return await _try(client.noun(RecordedRates).set_rule(name, **client.random.choice(RULES[name])))
+    return await tried(client.noun(RecordedRates).set_rule(name, **client.random.choice(RULES[name])))
 
 
 async def _flow(client: Client) -> None:
@@ -59,7 +58,7 @@ async def _step(client: Client) -> None:
     random, rates = client.random, client.noun(RecordedRates)
     chance, subject = random.random(), random.choice(SUBJECTS)
     if chance < 0.4:
-        await _try(rates.hit(random.choice(("flow", "log")), subject, random.choice((1, 1, 1, 2))))
+        await tried(rates.hit(random.choice(("flow", "log")), subject, random.choice((1, 1, 1, 2))))
     elif chance < 0.55:
         await _hit_again(client, partial(rates.hit, "once", subject))
     elif chance < 0.7:
@@ -70,7 +69,7 @@ async def _step(client: Client) -> None:
     elif chance < 0.94:
         await _take_back(client)
     elif chance < 0.97:
-        await _try(rates.peek(random.choice(list(RULES)), subject))
+        await tried(rates.peek(random.choice(list(RULES)), subject))
     else:
         await _change(client, random.choice(list(RULES)))
 
@@ -78,9 +77,9 @@ async def _step(client: Client) -> None:
 async def _hit_again(client: Client, hit: Any) -> None:
     """A hit with a rid; sometimes twice at the same time, or once more afterwards."""
     hit = partial(hit, rid=new_ulid())
-    await asyncio.gather(*(_try(hit()) for _ in range(2 if client.chance(0.2) else 1)))
+    await asyncio.gather(*(tried(hit()) for _ in range(2 if client.chance(0.2) else 1)))
     if client.chance(0.2):
-        await _try(hit())
+        await tried(hit())
 
 
 async def _hold(client: Client, subject: str) -> None:
@@ -88,31 +87,23 @@ async def _hold(client: Client, subject: str) -> None:
     random, rates, rid = client.random, client.noun(RecordedRates), new_ulid()
     several = [("slots", subject), *([("once", subject)] if client.chance(0.3) else [])]
     if client.chance(0.03):
-        await _try(rates.release("slots", subject, rid))  # it arrives before its hit, which takes no place then
-    answer = await _try(rates.hit_all(several, rid=rid))
+        await tried(rates.release("slots", subject, rid))  # it arrives before its hit, which takes no place then
+    answer = await tried(rates.hit_all(several, rid=rid))
     if not answer:
         return
     await client.idle(random.random() * 0.4)
     while client.chance(0.4):
-        if await _try(rates.renew("slots", subject, rid)) is None:
+        if await tried(rates.renew("slots", subject, rid)) is None:
             return
         await client.idle(random.random() * 0.4)
     if client.chance(0.8):
-        await _try(rates.release("slots", subject, rid))
+        await tried(rates.release("slots", subject, rid))
 
 
 async def _take_back(client: Client) -> None:
     """Hit a rule and take the hit back."""
     name = client.random.choice(("flow", "log"))
-    if await _try(client.noun(RecordedRates).hit(name, REFUNDED)):
-        await _try(client.noun(RecordedRates).refund(name, REFUNDED))
+    if await tried(client.noun(RecordedRates).hit(name, REFUNDED)):
+        await tried(client.noun(RecordedRates).refund(name, REFUNDED))
     if client.chance(0.2):
-        await _try(client.noun(RecordedRates).reset(name, REFUNDED))
-
-
-async def _try(call: Awaitable[Any]) -> Any:
-    """Make a call; None if it has no answer, or one that is not confirmed."""
-    with suppress(TransportError, DurabilityError):
-        return await call
-    await asyncio.sleep(PAUSE)
-    return None
+        await tried(client.noun(RecordedRates).reset(name, REFUNDED))

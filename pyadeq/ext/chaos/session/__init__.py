@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-
 from pyadeq.ext.chaos.case import Rule
-from pyadeq.ext.chaos.history import History
-from pyadeq.ext.chaos.part import Part
+from pyadeq.ext.chaos.part import Part, by_status
 from pyadeq.ext.chaos.session import rules, workload
 
 RULES: tuple[Rule, ...] = (
@@ -20,16 +16,11 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def count(history: History) -> Mapping[str, int]:
-    """The logins, by status."""
-    return Counter(op.answer["status"] for op in history.ops if op.verb == "session.create" and op.outcome == "ok")
-
-
 PART = Part(
     rules=RULES,
     play=workload.visit,
     roles={"visitor": workload.visit},
     cast={"visitor": 2},
     bases=workload.bases,
-    counts=count,
+    counts=by_status("session.create"),
 )

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
 from pyadeq import Adeq
 from pyadeq.asyncio import Session
-from pyadeq.errors import DurabilityError, SessionChanged, SessionRefused, TransportError
+from pyadeq.errors import SessionChanged, SessionRefused
 from pyadeq.ext.chaos.session.recorder import RecordedSessions
-from pyadeq.ext.chaos.workload import PAUSE, Client
+from pyadeq.ext.chaos.workload import Client, tried
 
 USERS: Final = ("ann", "bob", "cid", "dora")
 CROWDED: Final = "crowd"  # who has as many sessions as allowed
 LIMIT: Final = 3
 TABS: Final = 3  # flows of one process
 KNOWN: Final = 24  # ids that a process uses, also of sessions that have ended
+_try = partial(tried, but=(SessionRefused, SessionChanged))
 
 
 def bases(adeq: Adeq, realm: str) -> Iterator[str]:
@@ -128,11 +129,3 @@ async def _log_out(client: Client, session: Session) -> None:
 
 async def _entries(client: Client, user: str) -> list[Any]:
     return [entry async for entry in _sessions(client).iterate(user)]
-
-
-async def _try(call: Awaitable[Any]) -> Any:
-    """Make a call; None if there is no answer that a careful program would go on with."""
-    with suppress(TransportError, DurabilityError, SessionRefused, SessionChanged):
-        return await call
-    await asyncio.sleep(PAUSE)
-    return None
