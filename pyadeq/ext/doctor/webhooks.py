@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from pyadeq import Adeq
 from pyadeq.ext.doctor.events import Read
 from pyadeq.ext.doctor.report import Finding, ok, warn
-from pyadeq.ext.outgoing.follower import HOLD, STUCK, Stuck, read_stuck
+from pyadeq.ext.outgoing.follower import HOLD, STUCK, Stuck
 from pyadeq.ext.outgoing.patterns import WEBHOOKS
 from pyadeq.ext.outgoing.stamps import UNVERIFIED
 from pyadeq.ext.outgoing.times import server_time
@@ -107,8 +107,7 @@ def refused_in(adeq: Adeq, queue: str) -> int:
 
 def stuck_in(adeq: Adeq, namespace: str) -> Stuck | None:
     """Why the service with this config has not forwarded events lately; None if it has."""
-    stored = adeq.config(namespace).get(STUCK)
-    stuck = read_stuck(stored.value) if stored else None
+    stuck = Stuck.read(adeq.config(namespace).get(STUCK))
     return stuck if stuck and server_time(adeq) - stuck.at < RECENT else None
 
 

@@ -10,16 +10,16 @@ import asyncio
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, Self, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from pyadeq import EventBatch, Task
+from pyadeq import ConfigValue, EventBatch, Task
 from pyadeq.asyncio import Adeq, Events
 from pyadeq.errors import AdeqError, ClientClosed, TransportError, UnknownGroup
 from pyadeq.ext.outgoing.stamps import aio_stamp_key, stamped
+from pyadeq.ext.outgoing.stored import Stored
+from pyadeq.ext.outgoing.streams import events_of
 
 PAGE: Final = 100
 """Events of one batch."""
@@ -43,6 +43,10 @@ MOST_ERROR: Final = 500
 class Wanting(Protocol):
     """What a follower needs to know of an endpoint."""
 
+    @classmethod
+    def read(cls, stored: ConfigValue | None) -> Self | None:
+        """Return an endpoint as it is stored; None if it is of a newer version."""
+
     @property
     def enabled(self) -> bool:
         """Whether messages are sent to it."""
@@ -63,20 +67,12 @@ class Wanting(Protocol):
         """Whether it wants events of `<noun>:<name>` or `<noun>:<name>/<partition>`."""
 
 
-class Stuck(BaseModel, frozen=True):
+class Stuck(Stored, frozen=True):
     """Why events are not forwarded. stream: empty if endpoints cannot be read. at: seconds since the epoch."""
 
     stream: str
     error: str
     at: float
-
-
-def read_stuck(value: bytes) -> Stuck | None:
-    """The same as it is stored; None if this version cannot read it."""
-    try:
-        return Stuck.model_validate_json(value)
-    except ValidationError:
-        return None
 
 
 E = TypeVar("E", bound=Wanting)
@@ -86,8 +82,8 @@ class Follower(ABC, Generic[E]):
     """Enqueues messages about the events that endpoints want.
 
     namespace: the config namespace with the endpoints. queue: where messages are enqueued. group: the group that reads
-    the streams. read: returns an endpoint as it is stored; None if it is of a newer version. find: seconds between two
-    looks for new streams. Their events are read from their beginning.
+    the streams. endpoint: the class of the endpoints. find: seconds between two looks for new streams. Their events are
+    read from their beginning.
     """
 
     def __init__(
@@ -97,7 +93,7 @@ class Follower(ABC, Generic[E]):
         namespace: str,
         queue: str,
         group: str,
-        read: Callable[[bytes], E | None],
+        endpoint: type[E],
         find: float = FIND,
         hold: float = HOLD,
     ) -> None:
@@ -106,7 +102,7 @@ class Follower(ABC, Generic[E]):
         self._config = adeq.config(namespace)
         self._queue = adeq.queue(queue)
         self._group = group
-        self._read = read
+        self._endpoint = endpoint
         self._find = find
         self._hold = hold
         self._log = logging.getLogger(f"pyadeq.{group}")
@@ -158,7 +154,7 @@ class Follower(ABC, Generic[E]):
         for id, one in (await self._config.all()).items():
             if OF_ENDPOINT in id:
                 continue
-            if endpoint := self._read(one.value):
+            if endpoint := self._endpoint.read(one):
                 found[id] = endpoint
             else:
                 self._log.error("endpoint %s is of a newer version, and gets nothing from this process", id)
@@ -185,12 +181,12 @@ class Follower(ABC, Generic[E]):
                 continue  # only the list of names lacks it
             self._followed[stream].cancel()
             await asyncio.wait([self._followed[stream]])
-            await self._events(stream).drop(self._group)
+            await events_of(self._adeq, stream).drop(self._group)
             del self._followed[stream]  # only now: if the drop fails, the next look tries it again
 
     async def _exists(self, stream: str) -> bool:
         """Whether the noun of a stream exists."""
-        return bool(await self._adeq.client.exists(f"{self._events(stream).base}:config"))
+        return bool(await self._adeq.client.exists(f"{events_of(self._adeq, stream).base}:config"))
 
     async def _set_limits(self, endpoints: Mapping[str, E]) -> None:
         """Let each endpoint have its share of the queue, and no more than it wants."""
@@ -208,7 +204,7 @@ class Follower(ABC, Generic[E]):
 
     async def _follow(self, stream: str) -> None:
         """Forward the events of a stream. Whatever fails is tried again: one bad event must not silence a stream."""
-        events, failures, task = self._events(stream), 0, asyncio.current_task()
+        events, failures, task = events_of(self._adeq, stream), 0, asyncio.current_task()
         # Up to Python 3.11, `asyncio.wait_for`, by which redis-py sends, loses a cancellation that comes with a reply.
         while task is None or not task.cancelling():
             try:
@@ -259,7 +255,7 @@ class Follower(ABC, Generic[E]):
             return
         stuck = Stuck(stream=stream, error=f"{type(error).__name__}: {error}"[:MOST_ERROR], at=time.time())
         with suppress(AdeqError):
-            await self._config.set(STUCK, stuck.model_dump_json().encode(), actor=self._group, reason="failed")
+            await self._config.set(STUCK, stuck.encoded(), actor=self._group, reason="failed")
 
     async def _forward(self, stream: str, events: Events, batch: EventBatch) -> None:
         # The endpoints are read after the events: so none is missing that was added before one of them.
@@ -277,10 +273,6 @@ class Follower(ABC, Generic[E]):
         key = await aio_stamp_key(self._adeq, self._namespace)
         receipts = await self._queue.enqueue_many(stamped(key, messages))
         self.enqueued += sum(one.status == "created" for one in receipts)
-
-    def _events(self, stream: str) -> Events:
-        noun, _, name = stream.partition(":")
-        return self._adeq.events(noun, name)
 
 
 def _pause(error: Exception, failures: int) -> float:

@@ -17,7 +17,7 @@ from pyadeq.ext.outgoing.sending import Answer
 from pyadeq.ext.posts import content
 from pyadeq.ext.posts.codes import new_codes
 from pyadeq.ext.posts.content import Post
-from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, read_endpoint
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint
 from pyadeq.ext.posts.groups import (
     DIGESTS,
     GRACE,
@@ -62,8 +62,7 @@ class Poster(Delivery):
     async def _is_true(self, lease: Lease) -> bool:
         """A round tells what has happened, once, whoever asks for it. A first post is true if its event is."""
         id = lease.user or ""
-        stored = await self._config.get(id) if id else None
-        endpoint = read_endpoint(stored.value) if stored else None
+        endpoint = Endpoint.read(await self._config.get(id) if id else None)
         try:
             message = Message.model_validate(read_json(lease.data))
         except ValidationError:
@@ -81,8 +80,7 @@ class Poster(Delivery):
 
     async def _send_message(self, lease: Lease) -> dict[str, Any]:
         id = lease.user or ""
-        stored = await self._config.get(id) if id else None
-        endpoint = read_endpoint(stored.value) if stored else None
+        endpoint = Endpoint.read(await self._config.get(id) if id else None)
         if endpoint is None or not endpoint.enabled:
             raise TaskFailed(f"there is no endpoint {id!r}", reason="removed", retryable=False)
         try:
@@ -180,7 +178,7 @@ class Poster(Delivery):
         The version is None if the config is full.
         """
         stored = await self._config.get(TOLD + id)
-        told = read_told(stored and stored.value, endpoint)
+        told = read_told(stored, endpoint)
         if stored and told.by == lease.id:
             return told, stored.version
         until = period_of(id, endpoint, told, await server_now(self._adeq) - GRACE).start

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Final, Literal, get_args
 from urllib.parse import urlsplit
-
-from pydantic import BaseModel, ValidationError
 
 from pyadeq import Event
 from pyadeq.errors import ConfigError
 from pyadeq.ext.outgoing.patterns import POSTS, few, stream_patterns
 from pyadeq.ext.outgoing.references import check_reference, read_reference
+from pyadeq.ext.outgoing.stored import Stored
 from pyadeq.keys import shown
 from pyadeq.models.base import Seconds, to_ms
 
@@ -45,7 +43,7 @@ _CHANNEL: Final = re.compile(r"[^\x00-\x1f\x7f]{1,60}")
 _BOARD: Final = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~-]+)*")
 
 
-class Endpoint(BaseModel, frozen=True):
+class Endpoint(Stored, frozen=True):
     """What is stored of an endpoint.
 
     service: which format it wants. url: `https://…`, or where it is found: `env:NAME` or `file:/path`.
@@ -96,10 +94,6 @@ class Endpoint(BaseModel, frozen=True):
     def address(self) -> str:
         """The URL itself. Raises ConfigError if this process does not find it."""
         return self.url if is_url(self.url) else read_reference("url", self.url)
-
-    def encoded(self) -> bytes:
-        """As it is stored."""
-        return self.model_dump_json().encode()
 
 
 def about_of(noun: str, event: Event) -> About | None:
@@ -163,15 +157,6 @@ def new_endpoint(
         since=now,
         created=now,
     )
-
-
-@lru_cache(maxsize=10_000)
-def read_endpoint(value: bytes) -> Endpoint | None:
-    """An endpoint as it is stored; None if that is no endpoint which this version knows."""
-    try:
-        return Endpoint.model_validate_json(value)
-    except ValidationError:
-        return None
 
 
 def is_url(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyadeq import EventBatch, EventGap, Task
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.follower import Follower
-from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, read_endpoint
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint
 from pyadeq.ext.posts.groups import (
     GRACE,
     TOLD,
@@ -33,7 +33,7 @@ class Forwarder(Follower[Endpoint]):
     """Enqueues posts. options: `find`, seconds between two looks for new queues and so on."""
 
     def __init__(self, adeq: Adeq, **options: Any) -> None:
-        super().__init__(adeq, namespace=NAMESPACE, queue=QUEUE, group=GROUP, read=read_endpoint, **options)
+        super().__init__(adeq, namespace=NAMESPACE, queue=QUEUE, group=GROUP, endpoint=Endpoint, **options)
         self._past: dict[tuple[str, int, int], dict[Group, float]] = {}
 
     async def messages_of(self, stream: str, batch: EventBatch, endpoints: Mapping[str, Endpoint]) -> Sequence[Task]:
@@ -52,7 +52,7 @@ class Forwarder(Follower[Endpoint]):
         found: list[Task] = []
         for id, some in wanted.items():
             before = stored.get(TOLD + id)
-            told = read_told(before and before.value, endpoints[id])
+            told = read_told(before, endpoints[id])
             if told.until > now:
                 told = await self._turn_back(id, endpoints[id], told, before.version if before else 0, now)
             current = period_of(id, endpoints[id], told, now)

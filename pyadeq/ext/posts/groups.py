@@ -18,9 +18,10 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from pyadeq import Task
+from pyadeq import ConfigValue, Task
+from pyadeq.ext.outgoing.stored import Stored
 from pyadeq.ext.posts.endpoints import About, Endpoint
 
 RETRIES: Final = (5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800)
@@ -54,7 +55,7 @@ class Group(NamedTuple):
         return sha256(chr(0).join(self).encode()).hexdigest()[:16]
 
 
-class Told(BaseModel, frozen=True):
+class Told(Stored, frozen=True):
     """Until when rounds have told everything, in ms.
 
     epoch: a part of task ids. It rises if the endpoint is added anew, or if the clock of the server goes back.
@@ -68,17 +69,10 @@ class Told(BaseModel, frozen=True):
     by: str = ""
     done: tuple[str, ...] = ()
 
-    def encoded(self) -> bytes:
-        """As it is stored."""
-        return self.model_dump_json().encode()
 
-
-def read_told(value: bytes | None, endpoint: Endpoint) -> Told:
+def read_told(stored: ConfigValue | None, endpoint: Endpoint) -> Told:
     """The same as it is stored. Of a new endpoint, everything before it was added is told."""
-    try:
-        told = Told.model_validate_json(value) if value else Told()
-    except ValidationError:  # of another version: better told twice than not at all
-        told = Told()
+    told = Told.read(stored) or Told()  # if it is of another version: better told twice than not at all
     epoch, until = max(told.epoch, round(endpoint.created * 1000)), max(told.until, round(endpoint.since * 1000))
     return told.model_copy(update={"epoch": epoch, "until": until})
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pyadeq import Event
 from pyadeq.asyncio import Adeq, Queue, TaskView
+from pyadeq.ext.outgoing.streams import events_of, queue_of
 from pyadeq.ext.posts.endpoints import NOUNS, QUEUE, About, Endpoint, about_of
 from pyadeq.ext.posts.groups import Group, Happened
 
@@ -92,12 +93,6 @@ def of_task(stream: str, task: TaskView) -> Happened:
     return Happened(Group(stream, "dead", task.kind or "", task.reason or ""), task.id, task.ended or 0.0)
 
 
-def queue_of(adeq: Adeq, name: str) -> Queue:
-    """Return a queue, or one partition `<name>/<tag>`."""
-    own, _, tag = name.partition("/")
-    return adeq.partitioned(own).part(tag) if tag else adeq.queue(own)
-
-
 async def parts_of(adeq: Adeq, name: str) -> Sequence[Queue]:
     """Return the partitions of a queue, or the queue itself."""
     if adeq.slot is not None:
@@ -131,8 +126,7 @@ async def events_between(adeq: Adeq, stream: str, since: int, until: int) -> Asy
 
     An id is never before the time of its event. It may be after it: if the clock of the server goes back, ids do not.
     """
-    noun, _, name = stream.partition(":")
-    key = f"{adeq.events(noun, name).base}:events"
+    key = f"{events_of(adeq, stream).base}:events"
     start, read = f"{since}", 0
     while read < MOST:
         entries: Any = await adeq.client.xrange(key, start, "+", PAGE)

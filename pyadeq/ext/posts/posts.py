@@ -11,7 +11,7 @@ from pyadeq.ext.outgoing.patterns import check_id
 from pyadeq.ext.outgoing.plain import without_codec
 from pyadeq.ext.outgoing.stamps import stamp_key, stamped
 from pyadeq.ext.outgoing.times import server_time
-from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, Service, is_url, new_endpoint, read_endpoint
+from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE, Endpoint, Service, is_url, new_endpoint
 from pyadeq.ext.posts.groups import TOLD, task
 from pyadeq.ids import new_ulid
 from pyadeq.keys import hint
@@ -50,12 +50,11 @@ class Posts:
     def all(self) -> dict[str, Endpoint]:
         """Return all endpoints by their ids."""
         stored = self._config.all()
-        return {id: one for id in sorted(stored) if (one := read_endpoint(stored[id].value))}
+        return {id: one for id in sorted(stored) if (one := Endpoint.read(stored[id]))}
 
     def get(self, id: str) -> Endpoint:
         """Return an endpoint. Raises AdeqError if there is none."""
-        stored = self._config.get(check_id(id))
-        found = stored and read_endpoint(stored.value)
+        found = Endpoint.read(self._config.get(check_id(id)))
         if not found:
             raise AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq post ls")
         return found

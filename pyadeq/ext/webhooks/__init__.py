@@ -13,10 +13,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyadeq.errors import ConfigError
+from pyadeq.ext.outgoing import with_h11
 from pyadeq.ext.outgoing.addresses import Allowed, RefusedTarget
 from pyadeq.ext.webhooks._async.webhooks import Webhooks as AsyncWebhooks
 from pyadeq.ext.webhooks._sync.webhooks import Known, Webhooks
@@ -43,14 +42,4 @@ __all__ = [
     "sign",
     "verify",
 ]
-_WITH_H11 = {"Deliverer": "delivery", "serve": "service"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import what needs h11 when it is used: endpoints are managed without it."""
-    if name not in _WITH_H11:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(import_module(f"{__name__}.{_WITH_H11[name]}"), name)
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"webhooks: {error.name} is missing; pip install 'pyadeq[webhooks]'") from error
+__getattr__ = with_h11(__name__, Deliverer="delivery", serve="service")

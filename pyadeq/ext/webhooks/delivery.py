@@ -21,23 +21,16 @@ from types import TracebackType
 from typing import Final, Self
 
 from pyadeq import ConfigConflict, ConfigValue, Lease, TaskFailed, TaskView
-from pyadeq.asyncio import Adeq, Queue
+from pyadeq.asyncio import Adeq
 from pyadeq.codec import Codec
 from pyadeq.errors import AdeqError
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.delivery import Delivery
 from pyadeq.ext.outgoing.plain import aio_without_codec
 from pyadeq.ext.outgoing.sending import Answer
+from pyadeq.ext.outgoing.streams import queue_of
 from pyadeq.ext.webhooks._async.verified import is_of_event
-from pyadeq.ext.webhooks.endpoints import (
-    FAILING,
-    NAMESPACE,
-    QUEUE,
-    Endpoint,
-    Failing,
-    read_endpoint,
-    read_failing,
-)
+from pyadeq.ext.webhooks.endpoints import FAILING, NAMESPACE, QUEUE, Endpoint, Failing
 from pyadeq.ext.webhooks.messages import RETRIES, body_of, is_wanted, tasks_of, webhook_id
 from pyadeq.ext.webhooks.signing import read_secret, sign
 
@@ -129,19 +122,15 @@ class Deliverer(Delivery):
         tasks: list[TaskView | None] = []
         if about := tasks_of(lease.payload):
             name, ids = about
-            tasks = await self._tasks_queue(name).get_many(ids)
+            tasks = await queue_of(self._adeq, name).get_many(ids)
         return body_of(lease.payload, endpoint, tasks)
-
-    def _tasks_queue(self, name: str) -> Queue:
-        own, _, tag = name.partition("/")
-        return self._adeq.partitioned(own).part(tag) if tag else self._adeq.queue(own)
 
     async def _fails(self, id: str, stored: ConfigValue | None, reason: str) -> None:
         """Store since when the endpoint fails, unless it is stored. After five days of only failures, disable it."""
         now = self._clock()
-        failing = read_failing(stored.value) if stored else None
+        failing = Failing.read(stored)
         if failing is None:
-            value = Failing(since=now, reason=reason).model_dump_json().encode()
+            value = Failing(since=now, reason=reason).encoded()
             with suppress(ConfigConflict):
                 await self._config.set(
                     FAILING + id, value, expect=stored.version if stored else 0, actor=ACTOR, reason=reason
@@ -160,7 +149,7 @@ class Deliverer(Delivery):
         """Disable an endpoint. The event of its config says so, with the reason."""
         for _ in range(TRIES):
             stored = await self._config.get(id)
-            endpoint = read_endpoint(stored.value) if stored else None
+            endpoint = Endpoint.read(stored)
             if stored is None or endpoint is None or not endpoint.enabled:
                 return
             value = endpoint.off(why).encoded()
@@ -174,7 +163,7 @@ class Deliverer(Delivery):
 
 
 def _usable(id: str, stored: ConfigValue | None) -> Endpoint:
-    endpoint = read_endpoint(stored.value) if stored else None
+    endpoint = Endpoint.read(stored)
     if endpoint is None:
         raise TaskFailed(f"there is no endpoint {id!r}", reason="removed", retryable=False)
     if not endpoint.enabled:

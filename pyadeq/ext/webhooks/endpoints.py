@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any, Final, Literal, TypedDict, Unpack, get_args
-
-from pydantic import BaseModel, ValidationError
 
 from pyadeq import library
 from pyadeq.errors import ConfigError
 from pyadeq.ext.outgoing.patterns import QUEUES, WEBHOOKS, few, stream_patterns
+from pyadeq.ext.outgoing.stored import Stored
 from pyadeq.keys import shown
 
 NAMESPACE: Final = "_webhooks"
@@ -31,7 +29,7 @@ Order = Literal["none", "fifo"]
 Content = Literal["payload", "result"]
 
 
-class Endpoint(BaseModel, frozen=True):
+class Endpoint(Stored, frozen=True):
     """What is stored of an endpoint.
 
     url: where messages go. secret, old_secret: where their secrets are, `env:NAME` or `file:/path`, or what a codec has
@@ -88,10 +86,6 @@ class Endpoint(BaseModel, frozen=True):
         """It has a new secret, and signs with the old one, too, until this time."""
         return self.model_copy(update={"secret": secret, "old_secret": self.secret, "old_until": until})
 
-    def encoded(self) -> bytes:
-        """As it is stored."""
-        return self.model_dump_json().encode()
-
 
 class Settings(TypedDict, total=False):
     """What can be changed of an endpoint."""
@@ -105,7 +99,7 @@ class Settings(TypedDict, total=False):
     starts: int | None
 
 
-class Failing(BaseModel, frozen=True):
+class Failing(Stored, frozen=True):
     """Since when each delivery to an endpoint has failed, and why the first of them."""
 
     since: float
@@ -158,23 +152,6 @@ def _checked(settings: Settings) -> dict[str, Any]:
     if "streams" in settings:
         found["streams"] = stream_patterns(settings["streams"], OWN)
     return found
-
-
-@lru_cache(maxsize=10_000)
-def read_endpoint(value: bytes) -> Endpoint | None:
-    """An endpoint as it is stored; None if that is no endpoint which this version knows."""
-    try:
-        return Endpoint.model_validate_json(value)
-    except ValidationError:
-        return None
-
-
-def read_failing(value: bytes) -> Failing | None:
-    """The same for since when it fails."""
-    try:
-        return Failing.model_validate_json(value)
-    except ValidationError:
-        return None
 
 
 def is_forwarded(stream: str) -> bool:

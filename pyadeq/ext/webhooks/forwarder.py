@@ -9,7 +9,7 @@ from typing import Any, Final
 from pyadeq import Event, EventBatch, Task
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.outgoing.follower import Follower
-from pyadeq.ext.webhooks.endpoints import NAMESPACE, QUEUE, Endpoint, is_forwarded, read_endpoint
+from pyadeq.ext.webhooks.endpoints import NAMESPACE, QUEUE, Endpoint, is_forwarded
 from pyadeq.ext.webhooks.messages import of_event, of_gap
 
 GROUP: Final = "webhooks"
@@ -22,7 +22,7 @@ class Forwarder(Follower[Endpoint]):
     """
 
     def __init__(self, adeq: Adeq, **options: Any) -> None:
-        super().__init__(adeq, namespace=NAMESPACE, queue=QUEUE, group=GROUP, read=read_endpoint, **options)
+        super().__init__(adeq, namespace=NAMESPACE, queue=QUEUE, group=GROUP, endpoint=Endpoint, **options)
 
     async def messages_of(self, stream: str, batch: EventBatch, endpoints: Mapping[str, Endpoint]) -> Sequence[Task]:
         """Return the messages about some events, and about those that were lost before them."""

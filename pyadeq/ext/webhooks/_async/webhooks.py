@@ -26,8 +26,6 @@ from pyadeq.ext.webhooks.endpoints import (
     Order,
     Settings,
     new_endpoint,
-    read_endpoint,
-    read_failing,
 )
 from pyadeq.ext.webhooks.messages import KIND, TEST
 from pyadeq.ext.webhooks.signing import stored_secret
@@ -119,20 +117,18 @@ class Webhooks:
     async def get(self, id: str) -> Known:
         """Return an endpoint. Raises AdeqError if there is none with this id."""
         found = await self._config.get_many([check_id(id), FAILING + id])
-        endpoint = read_endpoint(found[id].value) if id in found else None
+        endpoint = Endpoint.read(found.get(id))
         if endpoint is None:
             raise await self._unknown(id)
-        failing = read_failing(found[FAILING + id].value) if FAILING + id in found else None
-        return Known(endpoint, failing, found[id].version)
+        return Known(endpoint, Failing.read(found.get(FAILING + id)), found[id].version)
 
     async def all(self) -> dict[str, Known]:
         """Return all endpoints by their ids."""
         stored = await self._config.all()
         found = {}
         for id in sorted(stored):
-            if not id.startswith(FAILING) and (endpoint := read_endpoint(stored[id].value)):
-                failing = stored.get(FAILING + id)
-                found[id] = Known(endpoint, failing and read_failing(failing.value), stored[id].version)
+            if not id.startswith(FAILING) and (endpoint := Endpoint.read(stored[id])):
+                found[id] = Known(endpoint, Failing.read(stored.get(FAILING + id)), stored[id].version)
         return found
 
     async def remove(self, id: str, *, expect: int | None = None, actor: str | None = None) -> None:
@@ -231,7 +227,7 @@ class Webhooks:
         check_id(id)
         for _ in range(TRIES):
             stored = await self._config.get(id)
-            before = read_endpoint(stored.value) if stored else None
+            before = Endpoint.read(stored)
             if stored is None or before is None:
                 raise await self._unknown(id)
             if expect is not None and expect != stored.version:

@@ -13,7 +13,7 @@ from pyadeq import Event, Lease, TaskView
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.outgoing.stamps import is_stamped
-from pyadeq.ext.webhooks.endpoints import NAMESPACE, read_endpoint
+from pyadeq.ext.webhooks.endpoints import NAMESPACE, Endpoint
 from pyadeq.ext.webhooks.messages import of_event, webhook_id
 from pyadeq.models.base import read_json
 
@@ -32,8 +32,7 @@ def is_of_event(adeq: Adeq, task: Lease | TaskView) -> bool:
     if not isinstance(stream, str) or not isinstance(seq, str) or not _SEQ.fullmatch(seq):
         return False
     id = task.user or ""
-    stored = adeq.config(NAMESPACE).get(id) if id else None
-    endpoint = read_endpoint(stored.value) if stored else None
+    endpoint = Endpoint.read(adeq.config(NAMESPACE).get(id) if id else None)
     if endpoint is None or not endpoint.wants_stream(stream):
         return False
     noun, _, name = stream.partition(":")
