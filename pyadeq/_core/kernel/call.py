@@ -315,11 +315,28 @@ def _encode_column(argument: Argument) -> Callable[[Sequence[Any]], Sequence[Wir
     return lambda values: [encode(value) for value in values]
 
 
+def _pairs_encoder(group: Group) -> Callable[[list[Wire], Any], None]:
+    encoders = {pair.name: _encode_argument(pair) for pair in group.pairs}
+
+    def add_pairs(out: list[Wire], pairs: Any) -> None:
+        at = len(out)
+        out.append(0)
+        for name, value in pairs.items():
+            if name not in encoders:
+                raise _Unfit(name, value, f"only the names {', '.join(encoders)}")
+            if value is not None:
+                out.append(name)
+                out.append(encoders[name](value))
+        out[at] = (len(out) - at) // 2
+
+    return add_pairs
+
+
 def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequence[Item]], None]:
     encoders = tuple(map(_encode_argument, group.fields))
     width = len(encoders) + bool(group.pairs)
     order = ", ".join([one.name for one in group.fields] + ["pairs"] * bool(group.pairs))
-    pair_encoders = {pair.name: _encode_argument(pair) for pair in group.pairs}
+    add_pairs = _pairs_encoder(group) if group.pairs else None
     columns = tuple(map(_encode_column, group.fields))
 
     def add_columns(out: list[Wire], items: Sequence[Item]) -> None:
@@ -327,22 +344,11 @@ def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequen
         encoded = [encode(values) for encode, values in zip(columns, zip(*items, strict=True), strict=True)]
         out.extend(chain.from_iterable(zip(*encoded, strict=True)))
 
-    def add_pairs(out: list[Wire], pairs: Any) -> None:
-        at = len(out)
-        out.append(0)
-        for name, value in pairs.items():
-            if name not in pair_encoders:
-                raise _Unfit(name, value, f"only the names {', '.join(pair_encoders)}")
-            if value is not None:
-                out.append(name)
-                out.append(pair_encoders[name](value))
-        out[at] = (len(out) - at) // 2
-
     def add(out: list[Wire], items: Sequence[Item]) -> None:
         if not group.min <= len(items) <= group.max:
             _refuse(script, group.name, f"{len(items)} items", f"{group.min} to {group.max} items in one call")
         out.append(len(items))
-        if items and not pair_encoders:
+        if items and add_pairs is None:
             with suppress(_Unfit, TypeError, ValueError):
                 return add_columns(out, items)
         for index, item in enumerate(items):
@@ -351,7 +357,7 @@ def _group_encoder(script: Script, group: Group) -> Callable[[list[Wire], Sequen
                     raise _Unfit("fields", len(item), f"{width} in this order: {order}")
                 for encode, value in zip(encoders, item, strict=False):
                     out.append(encode(value))
-                if pair_encoders:
+                if add_pairs is not None:
                     add_pairs(out, item[-1])
             except _Unfit as unfit:
                 _refuse(script, f"{group.name}[{index}].{unfit.name}", shown(unfit.value), unfit.allowed)

@@ -17,6 +17,7 @@ from fastapi.sse import format_sse_event
 from starlette.responses import StreamingResponse
 from starlette.types import Send
 
+from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.api.event_access import WHOLE, Reading, check, reading, streams_of
 from pyadeq.ext.server.api.live import PAGE, START, Entry, Live, at, newest, only, read
@@ -282,30 +283,28 @@ def _at_ms(entry: Entry) -> int:
     return round(entry.whole.timestamp * 1000)
 
 
+async def _stored(adeq: Adeq, view: _View, key: str, last: str) -> tuple[list[Found], int, str]:
+    """A page of the events after an id. Returns also how many there were, and the id of the last one."""
+    entries, gap = await read(adeq, key, last)
+    found: list[Found] = ["trimmed"] if gap else []
+    return [*found, *await view.of(entries)], len(entries), entries[-1].id if entries else last
+
+
 async def _entries(reading: Reading, live: Live, key: str, last: str) -> AsyncGenerator[Found]:
     """The events after an id: first those that are stored, then those that come."""
     adeq = reading.gate.adeq
     view = _View(reading, key)
-    is_behind = True
-    while is_behind:
-        entries, gap = await read(adeq, key, last)
-        if gap:
-            yield "trimmed"
-        for entry in await view.of(entries):
-            assert entry
-            last = entry.id
-            yield entry
-        is_behind = len(entries) == PAGE
+    count = PAGE
+    while count == PAGE:
+        found, count, last = await _stored(adeq, view, key, last)
+        for one in found:
+            yield one
     async with live.listen(key) as (listener, begins):
         while at(last) < at(begins):  # what came meanwhile
-            entries, gap = await read(adeq, key, last)
-            if gap:
-                yield "trimmed"
-            for entry in await view.of(entries):
-                assert entry
-                last = entry.id
-                yield entry
-            if not entries:
+            found, count, last = await _stored(adeq, view, key, last)
+            for one in found:
+                yield one
+            if not count:
                 break
         while not listener.ended:
             if listener.lost:
