@@ -95,7 +95,7 @@ def _plain_pairs(kind: str | None, user: str | None) -> dict[str, Any]:
     return pairs
 
 
-def envelope(task: Task | SimpleNamespace) -> dict[str, Any]:
+def envelope(task: Task | SimpleNamespace) -> dict[str, Any]:  # noqa: C901  # one case for each option
     """The name/value pairs of a task; what is at its default is left out."""
     if type(task) is Task and task.model_fields_set <= _PLAIN:
         return _plain_pairs(task.kind, task.user)
