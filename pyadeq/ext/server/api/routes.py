@@ -213,6 +213,8 @@ def _in_path(name: str, about: str) -> Any:
 
 
 UNCHANGED: Final[dict[int | str, dict[str, Any]]] = {304: {"description": "It is as in the ETag of `If-None-Match`."}}
+_SIMPLE: Final[dict[Any, str]] = {bool: "done", int: "count", float: "value", str: "status"}
+"""What a simple answer of a method is called in JSON, by its type."""
 KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 IfNoneMatch = Annotated[str | None, Header(max_length=2000, description="An ETag: 304 if the answer is still that.")]
 IfMatch = Annotated[
@@ -258,9 +260,8 @@ def _model(name: str, kind: Any) -> Any:
         return create_model(_title(name), items=(items, ...))
     if _is_row(kind):
         return _row(kind)
-    simple = {bool: "done", int: "count", float: "value", str: "status"}
-    if kind in simple:
-        one: dict[str, Any] = {simple[kind]: (kind, ...)}
+    if kind in _SIMPLE:
+        one: dict[str, Any] = {_SIMPLE[kind]: (kind, ...)}
         return create_model(_title(name), **one)
     return dict[str, Any] if kind is Result else kind
 
@@ -298,41 +299,38 @@ def _plain(value: Any) -> Any:
 
 def _answer_of(operation: Operation) -> Callable[[Any, Mapping[str, Any]], Any]:
     """How the answer of a method becomes that of a request. It also gets the arguments."""
-    kind = operation.signature.return_annotation
-    refused, says, path = operation.refused, operation.says, operation.path
-
-    def check(status: str, fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-        if status not in refused:
-            return
-        if status == "not_found" and operation.about:
-            raise missing(operation.about, given["id"])
-        text = says.get(status) or f"{path}: {status.replace('_', ' ')}"
-        if "{" in says.get(status, ""):
-            raise Refused(refused[status], status.upper(), text.format_map({**given, **fields}))
-        why = " ".join(f"{name}={value}" for name, value in fields.items() if value not in (None, ""))
-        raise Refused(refused[status], status.upper(), f"{text} ({why})" if why else text)
+    nothing = operation.signature.return_annotation in (None, NoneType)
 
     def answer(value: Any, given: Mapping[str, Any]) -> Any:
-        if kind in (None, NoneType):
+        if nothing:
             return Response(status_code=204)
         if value is None:
-            raise Refused(404, "NOT_FOUND", f"{path}: there is no such thing")
-        if isinstance(value, str):
-            check(value, {}, given)
-            return {"status": value}
-        if isinstance(value, bool):
-            return {"done": value}
-        if isinstance(value, int):
-            return {"count": value}
-        if isinstance(value, float):
-            return {"value": value}
+            raise Refused(404, "NOT_FOUND", f"{operation.path}: there is no such thing")
+        if word := next((word for kind, word in _SIMPLE.items() if isinstance(value, kind)), None):
+            if word == "status":
+                _refuse(operation, value, {}, given)
+            return {word: value}
         if isinstance(value, Result):
-            check(value.status, value.fields, given)
+            _refuse(operation, value.status, value.fields, given)
             return {"status": value.status, **value.fields}
         if isinstance(value, list | tuple) and not _is_row(type(value)):
             return {"items": _plain(value)}
         if isinstance(status := getattr(value, "status", None), str):
-            check(status, vars(value) if "{" in says.get(status, "") else {}, given)
+            _refuse(operation, status, vars(value) if "{" in operation.says.get(status, "") else {}, given)
         return _plain(value)
 
     return answer
+
+
+def _refuse(operation: Operation, status: str, fields: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Make a problem of a status that the operation refuses."""
+    if status not in operation.refused:
+        return
+    if status == "not_found" and operation.about:
+        raise missing(operation.about, given["id"])
+    code, told = operation.refused[status], operation.says.get(status, "")
+    if "{" in told:
+        raise Refused(code, status.upper(), told.format_map({**given, **fields}))
+    text = told or f"{operation.path}: {status.replace('_', ' ')}"
+    why = " ".join(f"{name}={value}" for name, value in fields.items() if value not in (None, ""))
+    raise Refused(code, status.upper(), f"{text} ({why})" if why else text)
