@@ -60,7 +60,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
+.PHONY: help setup gen noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,13 @@ noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
 	ADEQ_UPDATE_COSTS=$(NOUN) $(PY) -m pytest -q -p no:xdist tests/lua/test_costs.py
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(NOUN).
 	$(PY) -m pytest -q -n 2 tests/lua tests/embedding/test_vectors.py tests/integration/test_cli_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
+
+verb: gen ## of VERB=queue.…: record its budget, costs and vectors, and run its tests
+	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/lua/test_sizes.py -k $(VERB).
+	$(PY) lua/bundle.py
+	ADEQ_UPDATE_COSTS=$(VERB) $(PY) -m pytest -q -p no:xdist tests/lua/test_costs.py
+	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(VERB).
+	$(PY) -m pytest -q -n 2 tests/lua tests/unit/test_areas.py tests/property/test_queue_machine.py -m 'not sizes' -k '$(subst queue.,,$(VERB)) or test_areas or test_queue_machine' $(ARGS)
 
 check: $(READY) ## lint, spelling, types, Lua, and whether the generated files are current
 	$(VENV)/bin/ruff check

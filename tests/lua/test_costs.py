@@ -6,6 +6,7 @@ Here the costs are recorded; test_scenarios.py compares them.
 import json
 import os
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ HEADING = """\
 # costs the wire and the client. A rise needs a reason in the same commit; a fall is welcome. Of a page of a scan, which
 # is not all there is, the reply counts up to the cursor: which entries it has, depends on the hash seed of the server.
 # A noun in tests/nouns also has the answer of each path: its status, then those of entries of lists.
-# After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/lua/test_costs.py; ADEQ_UPDATE_COSTS=<noun> for one noun.
+# After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/lua/test_costs.py; or of a noun or a script: =queue.ack
 
 """
-UPDATE = os.environ.get("ADEQ_UPDATE_COSTS", "")  # 1, or a noun
+UPDATE = os.environ.get("ADEQ_UPDATE_COSTS", "")  # 1, a noun, or a script: `queue.cancel`
 FILES: dict[str, Path] = {noun: FILE.parents[1] / f"nouns/{noun}/costs.toml" for noun in NOUNS}
 RECORDED: dict[str, dict[str, Any]] = {}
 for path in () if UPDATE else (FILE, *FILES.values()):
@@ -39,19 +40,23 @@ for path in () if UPDATE else (FILE, *FILES.values()):
 if UPDATE:
 
     def test_record_the_costs(make_any: MakeAny) -> None:
-        lines: dict[Path, list[str]] = {}
-        for scenario in sorted(SCENARIOS, key=lambda one: one.name):
-            if UPDATE != "1" and FILES.get(scenario.noun, FILE) != FILES.get(
-                UPDATE, FILE
-            ):  # a file is written as a whole
-                continue
-            bench = make_any(scenario.noun, scenario.clock)
-            reply = watched_reply(bench, scenario(bench))
-            cost = ", ".join(f"{what} = {json.dumps(n)}" for what, n in found_of(scenario, bench, reply).items())
-            lines.setdefault(FILES.get(scenario.noun, FILE), []).append(f'"{scenario.name}" = {{ {cost} }}\n')
-            bench.remove()
-        for path, own in lines.items():
-            path.write_text(HEADING + "".join(own))
+        found: dict[Path, dict[str, Any]] = defaultdict(dict)
+        for scenario in SCENARIOS:
+            path = FILES.get(scenario.noun, FILE)
+            if UPDATE in ("1", scenario.noun, f"{scenario.noun}.{scenario.verb}"):
+                bench = make_any(scenario.noun, scenario.clock)
+                found[path][scenario.name] = found_of(scenario, bench, watched_reply(bench, scenario(bench)))
+                bench.remove()
+        names = {scenario.name for scenario in SCENARIOS}
+        for path, own in found.items():
+            old = tomllib.loads(path.read_text()) if path.exists() else {}
+            entries = sorted((name, cost) for name, cost in (old | own).items() if name in names)
+            path.write_text(HEADING + "".join(map(line, entries)))
+
+
+def line(entry: tuple[str, dict[str, Any]]) -> str:
+    cost = ", ".join(f"{what} = {json.dumps(n)}" for what, n in entry[1].items())
+    return f'"{entry[0]}" = {{ {cost} }}\n'
 
 
 def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:

@@ -16,6 +16,7 @@ from typer.core import TyperCommand
 from pyadeq import __version__, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
 from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
+from pyadeq.ext.cli.made_facts import made
 from pyadeq.ext.cli.tree import (
     NOUNS,
     PLAIN,
@@ -130,7 +131,10 @@ def command_of(name: str) -> Any:
     if help := Commands.verbs.get(name):
         alone.command(name, short_help=help)(getattr(module, name))
     else:
-        alone.add_typer(module.app, name=name)
+        group = module.app
+        if name in made():
+            import_module("pyadeq.ext.cli.made").add_made(group, name)
+        alone.add_typer(group, name=name)
     return with_place(typer.main.get_group(alone).commands[name])
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import cache
 from inspect import Parameter, Signature
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.made_facts import Facts, made
 from pyadeq.ext.cli.noun_arguments import name_option, named
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
@@ -22,7 +20,6 @@ from pyadeq.ext.cli.running import Answer, Document, Found, Lines, as_plain, eac
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
-FILE = Path(__file__).parents[1] / "operations" / "commands.json"
 TYPES: Mapping[str, Any] = {
     "string": str,
     "int": int,
@@ -34,20 +31,13 @@ TYPES: Mapping[str, Any] = {
 EXPLAINED = {"holder": "held by {}"}
 """How a field of an entry is told, if not by its value alone."""
 
-Facts = Mapping[str, Any]
-
-
-@cache
-def facts_of() -> Mapping[str, Mapping[str, Facts]]:
-    """All of them, by noun and verb."""
-    found: dict[str, dict[str, Facts]] = json.loads(FILE.read_text())
-    return found
-
 
 def add_made(app: typer.Typer, noun: str) -> None:
-    """Add the commands of a noun that are made."""
-    for verb, facts in facts_of().get(noun, {}).items():
-        app.command(verb, help=facts["help"])(with_client(_function(facts)))
+    """Add the commands of a noun that are made, unless they are there."""
+    there = {one.name for one in app.registered_commands}
+    for verb, facts in made().get(noun, {}).items():
+        if verb not in there:
+            app.command(verb, help=facts["help"])(with_client(_function(facts)))
 
 
 def _function(facts: Facts) -> Callable[..., Answer]:
@@ -62,8 +52,8 @@ def _function(facts: Facts) -> Callable[..., Answer]:
         call_many = attrgetter(f"{facts['method']}_many")(found)
         return _answer_each(facts, {field: found.name}, ids, call_many(ids, **given))
 
-    made = [Parameter("adeq", Parameter.POSITIONAL_ONLY), _object(facts), *map(_parameter, facts["arguments"])]
-    run.__signature__ = Signature([*made[:1], *sorted(_with_many(made[1:], many), key=_order)])  # type: ignore[attr-defined]
+    parameters = [Parameter("adeq", Parameter.POSITIONAL_ONLY), _object(facts), *map(_parameter, facts["arguments"])]
+    run.__signature__ = Signature([*parameters[:1], *sorted(_with_many(parameters[1:], many), key=_order)])  # type: ignore[attr-defined]
     return run
 
 
