@@ -27,16 +27,17 @@ TWINS = {
     ROOT / "asyncio.py": (set[str](), ("_async", _names.WORKER)),
 }
 NAMES, FOLDER = ROOT / "_names.py", ROOT / "models"
+FOR_OTHERS = ("base", "option")
 MODELS = re.compile(r"^MODELS: dict\[str, str\] = \{.*?\}\n", re.MULTILINE | re.DOTALL)
 
 
 def models() -> dict[str, str]:
-    """Return the models of each file, in order. `base` has none: what it defines is for the others."""
+    """Return the models of each file, in order. What some files define is for the others."""
     found: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*.py")):
         classes = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)]
         names = [node.name for node in classes if node.name[0] != "_" and not _is_typed_dict(node)]
-        if names and path.stem != "base":
+        if names and path.stem not in FOR_OTHERS:
             found[path.stem] = " ".join(names)
     return found
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Literal, get_args
 
-from pyadeq.models.queue import TaskView, Tier
+from pyadeq.models.queue import OPTIONS, TaskView, Tier
 from pyadeq.models.schedule import Schedule
 
 What = Literal["content", "error", "words"]
@@ -44,15 +44,8 @@ FIELDS: Final[dict[What, tuple[str, ...]]] = {
     "content": ("payload", "headers", "result", "progress_text", "output"),
     "error": ("error",),
     "words": (
-        "user",
-        "tags",
-        "limits",
         "limited_by",
-        "ordering_key",
-        "idempotency_key",
-        "unique",
-        "scope",
-        "source",
+        *(name for name, one in OPTIONS.items() if name in TaskView.model_fields and not one.option.shown),
     ),
 }
 """The fields of a TaskView with it."""

@@ -17,6 +17,7 @@ from pyadeq._names import MODELS
 
 WIDTH = 80
 OPTIONS = re.compile(r"Unpack\[(\w+)\]")
+DECLARED = re.compile(r"Annotated\[(.*?), Option\(.*\)\]", re.DOTALL)
 IMPLEMENTED_IN = re.compile(r"\bpyadeq\.(?:_\w+|models)\.(?:\w+\.)*")
 
 
@@ -168,7 +169,8 @@ def _fields(name: str, model: type[BaseModel]) -> str:
     for base in reversed(model.__mro__):
         for field, annotation in inspect.get_annotations(base).items():
             if field in model.model_fields:
-                lines.append(f"    {field}: {annotation}{_default(model, field)}")
+                kind = DECLARED.sub(r"\1", str(annotation))
+                lines.append(f"    {field}: {kind}{_default(model, field)}")
     return _code("\n".join(lines))
 
 

@@ -6,7 +6,7 @@ import copy
 import importlib
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
@@ -18,8 +18,9 @@ from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.signature import EMPTY, Signature
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
-from pyadeq.models.base import Moment, Seconds
-from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Lease, Task, Tier
+from pyadeq.models.base import Seconds
+from pyadeq.models.queue import Lease, Task
+from pyadeq.models.task_options import CallOptions
 
 Q = ParamSpec("Q")
 P = ParamSpec("P")
@@ -31,38 +32,9 @@ F = TypeVar("F", bound="TaskFunction[..., ..., Any, Any]")
 Executor = Literal["thread", "process"]
 
 
-class TaskOptions(TypedDict, total=False):
+class TaskOptions(CallOptions, total=False):
     """Options of a task in addition to its arguments, explained in `Task`. wait: seconds, for `run`."""
 
-    id: str | None
-    priority: int
-    lane: str
-    fallback: str | Sequence[str] | None
-    fallback_after: Seconds | None
-    delay: Seconds
-    run_after: Moment | None
-    expires_at: Moment | None
-    timeout: Seconds | None
-    user: str | None
-    tags: Sequence[str]
-    limits: Sequence[str]
-    parent: str | None
-    after: Earlier
-    after_any: bool
-    after_when: AfterWhen
-    gather: int | None
-    ordering_key: str | None
-    idempotency_key: str | None
-    unique: str | None
-    scope: str | None
-    coalesce: Literal["first", "last"]
-    result_ttl: Seconds | None
-    reply: bool
-    max_attempts: int | None
-    backoff: Backoff | None
-    source: str | None
-    headers: dict[str, Any] | None
-    tier: Tier | None
     rid: str | None
     wait: Seconds | None
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal, TypedDict, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, TypedDict, cast
 
 from pydantic import Field, computed_field
 
@@ -23,6 +23,7 @@ from pyadeq.models.base import (
     in_base64,
     read_json,
 )
+from pyadeq.models.option import Option, declared
 
 State = Literal["ready", "delayed", "blocked", "running", "stalled", "completed", "cancelled", "dead"]
 Mode = Literal["running", "paused", "draining"]
@@ -132,36 +133,218 @@ class Task(Given):
     """
 
     payload: Any = Field(default=None, repr=False)
-    id: str | None = None
-    kind: str | None = None
-    priority: int = 5
-    lane: str = "any"
-    fallback: str | Sequence[str] | None = None
-    fallback_after: Seconds | None = None
-    delay: Seconds = 0.0
-    run_after: Moment | None = None
-    expires_at: Moment | None = None
-    timeout: Seconds | None = None
-    user: str | None = None
-    tags: Sequence[str] = ()
-    limits: Sequence[str] = ()
-    parent: str | None = None
-    after: Earlier = ()
-    after_any: bool = False
-    after_when: AfterWhen = "completed"
-    gather: int | None = None
-    ordering_key: str | None = None
-    idempotency_key: str | None = None
-    unique: str | None = None
-    scope: str | None = None
-    coalesce: Literal["first", "last"] = "first"
-    result_ttl: Seconds | None = None
-    reply: bool = False
-    max_attempts: int | None = None
-    backoff: Backoff | None = None
-    source: str | None = None
-    headers: dict[str, Any] | None = Field(default=None, repr=False)
-    tier: Tier | None = None
+    id: Annotated[
+        str | None,
+        Option(
+            shown=True,
+            once=True,
+            help="The task's id. [default: a new one]",
+            field="Id",
+            note="an id that is taken enqueues nothing",
+            more=True,
+            row=1,
+            copied=False,
+        ),
+    ] = None
+    kind: Annotated[str | None, Option(shown=True, help="The kind of the task.", title="Kind", field="Kind", row=1)] = (
+        None
+    )
+    priority: Annotated[
+        int,
+        Option(
+            shown=True,
+            help="0 (first) to 9. [default: 5]",
+            title="Priority",
+            field="Priority",
+            note="0 (first) to 9; empty: 5",
+        ),
+    ] = 5
+    lane: Annotated[
+        str,
+        Option(
+            shown=True,
+            help="Which workers may take it: any, group/G, group/G/inst/I.",
+            metavar="LANE",
+            title="Lane",
+            field="Lane",
+            note="any, group/NAME or group/NAME/inst/NAME",
+            more=True,
+            row=2,
+        ),
+    ] = "any"
+    fallback: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            shown=True,
+            help="The next lane if no worker takes it: a lane; wider: all wider lanes; or fail. Repeat it for more.",
+            metavar="LANE",
+            title="Fallback",
+        ),
+    ] = None
+    fallback_after: Annotated[Seconds | None, Option(help="How long it waits in each lane before the next.")] = None
+    delay: Annotated[Seconds, Option(help="The earliest start, from now.", field="Delay in seconds")] = 0.0
+    run_after: Annotated[
+        Moment | None,
+        Option(
+            once=True,
+            help="The earliest start.",
+            field="Not before",
+            note="a time with its zone, as in 2027-01-31T09:00Z",
+        ),
+    ] = None
+    expires_at: Annotated[
+        Moment | None,
+        Option(
+            shown=True,
+            once=True,
+            help="Dead if not started by then.",
+            field="Expires at",
+            note="a time with its zone",
+            more=True,
+            copied=False,
+        ),
+    ] = None
+    timeout: Annotated[
+        Seconds | None,
+        Option(
+            shown=True,
+            help="How long one run may take.",
+            title="Timeout",
+            field="Timeout of a run in seconds",
+            more=True,
+            row=3,
+        ),
+    ] = None
+    user: Annotated[
+        str | None,
+        Option(help="The user for whom the task runs.", title="User", field="User", row=2),
+    ] = None
+    tags: Annotated[
+        Sequence[str],
+        Option(
+            help="A tag; repeat it for more.",
+            title="Tags",
+            field="Tags",
+            note="with commas between them",
+            row=3,
+        ),
+    ] = ()
+    limits: Annotated[
+        Sequence[str],
+        Option(
+            help="A key that adeq limit set key:KEY limits; repeat it for more.",
+            metavar="KEY",
+            title="Limits",
+            field="Limits",
+            note="with commas between them",
+            more=True,
+        ),
+    ] = ()
+    parent: Annotated[
+        str | None,
+        Option(
+            shown=True, once=True, help="The id of the parent task.", field="Parent", note="the id of a task", more=True
+        ),
+    ] = None
+    after: Annotated[
+        Earlier,
+        Option(
+            shown=True,
+            once=True,
+            help="A task that must end first; repeat it for more. The new task is blocked until then.",
+            field="Runs after",
+            note="ids of tasks",
+            more=True,
+            copied=False,
+        ),
+    ] = ()
+    after_any: Annotated[bool, Option(shown=True, once=True, help="With --after: one of the tasks is enough.")] = False
+    after_when: Annotated[
+        AfterWhen, Option(shown=True, once=True, help="With --after: how the tasks must end. [default: completed]")
+    ] = "completed"
+    gather: Annotated[
+        int | None,
+        Option(shown=True, once=True, help="How many children, later tasks with this one as parent, must end first."),
+    ] = None
+    ordering_key: Annotated[
+        str | None,
+        Option(
+            once=True,
+            help="Tasks with the same key run one at a time, in order.",
+            title="Ordering key",
+            field="Ordering key",
+            more=True,
+        ),
+    ] = None
+    idempotency_key: Annotated[
+        str | None,
+        Option(
+            once=True,
+            help="Create no other task with this key for a day.",
+            title="Idempotency key",
+            field="Idempotency key",
+            more=True,
+            copied=False,
+        ),
+    ] = None
+    unique: Annotated[
+        str | None,
+        Option(
+            help="Create no other task with this key until it has ended.",
+            title="Unique",
+            field="Unique key",
+            more=True,
+            copied=False,
+        ),
+    ] = None
+    scope: Annotated[
+        str | None,
+        Option(help="Create no other task with this scope until it is started.", title="Scope"),
+    ] = None
+    coalesce: Annotated[
+        Literal["first", "last"], Option(help="With --scope: which payload is kept. [default: first]")
+    ] = "first"
+    result_ttl: Annotated[Seconds | None, Option(wire="result_ms", help="How long the result is kept.")] = None
+    reply: Annotated[bool, Option(shown=True, once=True, help="Notify clients that wait for the result at once.")] = (
+        False
+    )
+    max_attempts: Annotated[
+        int | None,
+        Option(
+            shown=True,
+            help="The most runs. [default: the queue's]",
+            field="Attempts at most",
+            note="empty: as the queue says",
+        ),
+    ] = None
+    backoff: Annotated[Backoff | None, Option()] = None
+    source: Annotated[
+        str | None,
+        Option(
+            help="The source of the task: user, system, hook or another word.",
+            metavar="TEXT",
+            title="Source",
+            field="Source",
+            note="empty: who you are",
+            more=True,
+            copied=False,
+        ),
+    ] = None
+    headers: Annotated[dict[str, Any] | None, Option()] = Field(default=None, repr=False)
+    tier: Annotated[
+        Tier | None,
+        Option(
+            shown=True,
+            help="What may be shown of the task: its data tier. [default: the queue's]",
+            title="Tier",
+            field="Tier",
+            note="empty: as the queue says",
+        ),
+    ] = None
+
+
+OPTIONS: Final = declared(Task)
+"""All options of a task, by name."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 """How many tasks go in one call: neither their bytes nor their tags, limits and dependencies are too many."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pyadeq._core.queue.items import MAX_BATCH_BYTES, MAX_PARTS, Failure, by_bytes, by_limits, envelope, item, size_of
+from pyadeq._core.queue.items import MAX_BATCH_BYTES, MAX_PARTS, Failure, by_bytes, by_limits, item, size_of
 from pyadeq.models import Lease, Task
 
 
@@ -71,21 +70,3 @@ def test_leases_that_hold_many_limits_end_in_several_calls(
 def test_of_an_id_and_a_token_no_limits_are_known() -> None:
     assert [len(some) for some in by_limits([("t", "k")] * 1001)] == [1000, 1]
     assert [len(some) for some in by_limits([(("t", "k"), 1.0)] * 1001)] == [1000, 1]
-
-
-class Urgent(Task):
-    priority: int = 0
-
-
-@pytest.mark.parametrize(
-    ("task", "pairs"),
-    [
-        (Task(payload=1), {}),
-        (Task(id="a", payload=1, kind="k", user="u"), {"kind": "k", "user": "u"}),
-        (Task(payload=1).model_copy(update={"priority": 2}), {"priority": 2}),
-        (Task.model_construct(payload=1, lane="group/g"), {"lane": "group/g"}),
-        (Urgent(payload=1), {"priority": 0}),
-    ],
-)
-def test_only_what_differs_from_the_defaults_is_sent(task: Task, pairs: dict[str, Any]) -> None:
-    assert envelope(task) == envelope(SimpleNamespace(**dict(task))) == pairs

@@ -22,6 +22,7 @@ LAYERS = {
     "_importing": GROUND,
     "_supervisor": GROUND,
     "_nouns": GROUND,
+    "_options": GROUND,
     "_unasync": GROUND,
     "_version": GROUND,
     "limit_models": MODELS,
@@ -52,6 +53,7 @@ ALONE = {
     "_importing": set[str](),
     "_supervisor": set[str](),
     "_nouns": set[str](),
+    "_options": set[str](),
     "_unasync": set[str](),
     "embedded": {"errors"},
 }

@@ -8,7 +8,7 @@ import pytest
 from pyadeq import QueueCalls, Task
 from pyadeq._core.kernel.call import MAX_ITEMS, Call
 from pyadeq._core.kernel.joined import MAX_SIZE, batches, joined, parts
-from pyadeq._core.queue.items import item, plain_item
+from pyadeq._core.queue.items import item, item_of
 from pyadeq.errors import BadArgument, DurabilityError, QueueDraining, TransportError
 
 CALLS = QueueCalls("ade:{queue:a}")
@@ -75,7 +75,9 @@ def test_each_call_gets_an_error_of_its_own() -> None:
 
 def test_a_task_without_further_options_is_encoded_as_any_other() -> None:
     for kind, user in ((None, None), ("mail", None), (None, "ann"), ("mail", "ann")):
-        assert plain_item("t", {"n": 1}, kind, user) == item("t", Task(payload={"n": 1}, kind=kind, user=user))
+        assert item_of("t", {"n": 1}, {"kind": kind, "user": user}) == item(
+            "t", Task(payload={"n": 1}, kind=kind, user=user)
+        )
 
 
 @pytest.mark.parametrize(("source", "rid", "named"), [(["ann"], "r", "source"), ("ann", "no spaces", "rid")])

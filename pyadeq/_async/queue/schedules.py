@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pyadeq._core.queue.schedules import UNFIT, due_now, firing_id, known_timing, times_between
 from pyadeq._core.queue.timing import times
@@ -15,6 +15,7 @@ from pyadeq.keys import hint
 from pyadeq.models.base import Moment, Seconds, encode, to_epoch_ms
 from pyadeq.models.queue import Task
 from pyadeq.models.schedule import Fired, Firing, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
+from pyadeq.models.task_options import ScheduleOptions
 
 if TYPE_CHECKING:
     from pyadeq._async.kernel.runner import Runner
@@ -46,7 +47,7 @@ class Schedules:
         catch_up: Seconds = 3600.0,
         jitter: Seconds = 0.0,
         expect: int | None = None,
-        **task: Any,
+        **task: Unpack[ScheduleOptions],
     ) -> SchedulePut:
         """Create a schedule, or change the one with that name. The answer is `created`, `changed`, or `unchanged` if it
         is the same.
@@ -221,7 +222,7 @@ class Schedules:
                 return Firing(schedule=name, at=moment, status=status, id=None if status == "skipped" else id)
 
 
-def _task_of(payload: Any, options: dict[str, Any]) -> Task:
+def _task_of(payload: Any, options: Mapping[str, Any]) -> Task:
     for name in options:
         if name not in Task.model_fields or isinstance(payload, Task):
             names = [one for one in Task.model_fields if one not in ("payload", *UNFIT)]

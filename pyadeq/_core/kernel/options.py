@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter, get_annotations, signature
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from pyadeq.errors import BadArgument
 from pyadeq.keys import hint
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checked_options(
@@ -39,3 +42,21 @@ def checked_list(name: str, values: Any) -> list[Any]:
     """The values as a list."""
     refuse_single(name, values)
     return list(values)
+
+
+def with_keywords(options: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
+    """Let `help` and notebooks show the keywords of `**options: Unpack[…]`, as type checkers do."""
+
+    def add(method: F) -> F:
+        found = signature(method)
+        keywords = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=kind.__forward_arg__)
+            for name, kind in get_annotations(options).items()
+        ]
+        own = [one for one in found.parameters.values() if one.kind is not Parameter.VAR_KEYWORD]
+        positional = [one for one in own if one.kind is not Parameter.KEYWORD_ONLY]
+        parameters = [*positional, *keywords, *own[len(positional) :]]
+        method.__signature__ = found.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return method
+
+    return add

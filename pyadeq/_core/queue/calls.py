@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, Literal, Unpack
 
 from pyadeq._core.kernel.call import Call, Reply, build_call, template
@@ -85,7 +84,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     def _scalars(self, **scalars: Any) -> dict[str, Any]:
         return {"now_ms": self.now_ms(), "source": self.source or None, "trace": self.trace() or None, **scalars}
 
-    def enqueue(self, tasks: Sequence[tuple[str, Task | SimpleNamespace]], rid: str) -> Call[list[Receipt]]:
+    def enqueue(self, tasks: Sequence[tuple[str, Task]], rid: str) -> Call[list[Receipt]]:
         """Build an enqueue of 1 to 1,000 tasks, each with its id, in order."""
         return self.enqueue_items([item(id, task) for id, task in tasks], rid)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
 
 from pyadeq._core.kernel.call import Answer, Reply
 from pyadeq._core.kernel.nouncalls import in_seconds, model, models, record
 from pyadeq._core.queue.history import Snapshot
 from pyadeq.errors import UnknownTask
+from pyadeq.models.option import Kind
 from pyadeq.models.queue import (
+    OPTIONS,
     Backoff,
     Claimed,
     DeadGroup,
@@ -194,71 +196,80 @@ def _view(fields: dict[str, Any]) -> TaskView:
     state, record = fields["state"], fields["record"]
     at = fields["at_ms"] / 1000 if fields["at_ms"] else None
     waits = "after" in record or "gather" in record
+    view = {
+        **_UNSET,
+        "id": fields["id"],
+        "state": state,
+        "place": fields["place"] if state in ("ready", "blocked") else None,
+        "due": at if state == "delayed" else None,
+        "deadline": at if state in ("running", "stalled") else None,
+        "ended": at if state in ("completed", "cancelled", "dead") else None,
+        "data": fields.get("payload"),
+        "result_data": fields.get("result"),
+        "headers_data": record.get("headers"),
+    }
+    for name, value in record.items():
+        if (found := _READ.get(name)) is not None:
+            field, read = found
+            view[field] = read(value)
+    view["after_any"] = "after_any" in record if waits else None
+    view["after_when"] = view["after_when"] or "completed" if waits else None
+    if state != "blocked":
+        view["awaits"] = view["limited_by"] = None
+    if "fallback" in record or "unclaimed" in record:
+        view["fallback"] = _lanes(record)
+    return TaskView.model_construct(**view)
 
-    def text(name: str) -> str | None:
-        return record[name].decode(errors="replace") if name in record else None
 
-    def words(name: str) -> tuple[str, ...]:
-        return tuple(record[name].decode().split(",")) if name in record else ()
+def _text(value: bytes) -> str:
+    return value.decode(errors="replace")
 
-    def number(name: str, default: int | None = None) -> Any:
-        return int(record[name]) if name in record else default
 
-    def seconds(name: str) -> float | None:
-        return int(record[name]) / 1000 if name in record else None
+def _texts(value: bytes) -> tuple[str, ...]:
+    return tuple(value.decode().split(","))
 
-    return TaskView.model_construct(
-        id=fields["id"],
-        state=state,
-        kind=text("kind"),
-        priority=number("priority", 5),
-        lane=text("lane") or "any",
-        user=text("user"),
-        tags=words("tags"),
-        limits=words("limits"),
-        limited_by=text("limited_by") if state == "blocked" else None,
-        place=fields["place"] if state in ("ready", "blocked") else None,
-        due=at if state == "delayed" else None,
-        deadline=at if state in ("running", "stalled") else None,
-        created=seconds("created_ms"),
-        started=seconds("started_ms"),
-        ended=at if state in ("completed", "cancelled", "dead") else None,
-        attempts=number("attempts", 0),
-        crashes=number("crashes", 0),
-        deliveries=number("deliveries", 0),
-        max_attempts=number("max_attempts"),
-        parent=text("parent"),
-        after=words("after"),
-        after_any="after_any" in record if waits else None,
-        after_when=text("after_when") or "completed" if waits else None,
-        gather=number("gather"),
-        awaits=number("awaits") if state == "blocked" else None,
-        schedule=text("schedule"),
-        nominal=seconds("nominal_ms"),
-        ordering_key=text("ordering_key"),
-        idempotency_key=text("idempotency_key"),
-        unique=text("unique"),
-        scope=text("scope"),
-        expires_at=seconds("expires_at_ms"),
-        timeout=seconds("timeout_ms"),
-        fallback=_lanes(record),
-        reply="reply" in record,
-        source=text("source"),
-        tier=text("tier") or "internal",
-        trace=text("trace"),
-        worker=text("worker"),
-        fence=number("fence"),
-        progress=number("progress_ppm") / 1_000_000 if "progress_ppm" in record else None,
-        progress_text=text("progress_text"),
-        progress_at=seconds("progress_ms"),
-        output=text("output"),
-        exit_code=number("exit_code"),
-        reason=text("reason"),
-        error=text("error"),
-        data=fields.get("payload"),
-        result_data=fields.get("result"),
-        headers_data=record.get("headers"),
-    )
+
+def _seconds(value: bytes) -> float:
+    return int(value) / 1000
+
+
+_READERS: Final[dict[Kind, Callable[[bytes], Any]]] = {
+    "seconds": _seconds,
+    "moment": _seconds,
+    "flag": lambda value: value == b"1",
+    "number": int,
+    "list": _texts,
+    "choice": _text,
+    "text": _text,
+}
+_UNSET: Final = {name: field.default for name, field in TaskView.model_fields.items() if name != "unreadable"}
+_READ: Final[dict[str, tuple[str, Callable[[bytes], Any]]]] = {
+    "limited_by": ("limited_by", _text),
+    "created_ms": ("created", _seconds),
+    "started_ms": ("started", _seconds),
+    "attempts": ("attempts", int),
+    "crashes": ("crashes", int),
+    "deliveries": ("deliveries", int),
+    "awaits": ("awaits", int),
+    "schedule": ("schedule", _text),
+    "nominal_ms": ("nominal", _seconds),
+    "trace": ("trace", _text),
+    "worker": ("worker", _text),
+    "fence": ("fence", int),
+    "progress_ppm": ("progress", lambda value: int(value) / 1_000_000),
+    "progress_text": ("progress_text", _text),
+    "progress_ms": ("progress_at", _seconds),
+    "output": ("output", _text),
+    "exit_code": ("exit_code", int),
+    "reason": ("reason", _text),
+    "error": ("error", _text),
+    **{
+        one.wire: (name, _READERS[one.kind])
+        for name, one in OPTIONS.items()
+        if name in TaskView.model_fields and name not in ("id", "fallback")
+    },
+}
+"""The fields of a record that a view shows, and how they are read. Those of options are as their declarations say."""
 
 
 def _lanes(record: dict[str, bytes]) -> tuple[str, ...]:

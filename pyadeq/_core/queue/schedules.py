@@ -17,11 +17,11 @@ from pyadeq._core.queue.timing import check_timing, next_time, read_timing, time
 from pyadeq.errors import ConfigError
 from pyadeq.keys import check_name
 from pyadeq.models.base import Seconds, encode, read_json, to_ms
-from pyadeq.models.queue import Task
+from pyadeq.models.queue import OPTIONS, Task
 from pyadeq.models.schedule import FireStatus, Overlap, Schedule, SchedulePut, SteerScheduleStatus, Timing
 
 # Options that are possible for one task only, not for the tasks of a schedule.
-UNFIT = ("id", "run_after", "expires_at", "parent", "after", "after_any", "gather", "idempotency_key", "reply")
+UNFIT = tuple(name for name, declared in OPTIONS.items() if declared.option.once)
 # How many times that came too late are counted in one call.
 MOST_COUNTED = 2_000
 LEAST_CATCH_UP_MS = 1000
@@ -159,7 +159,7 @@ def times_between(timing: Timing, start_ms: int, end_ms: int, most: int) -> list
 def schedule_envelope(task: Task) -> dict[str, Any]:
     """The name/value pairs of the task that a schedule enqueues, as JSON has them."""
     for name in UNFIT:
-        if getattr(task, name) not in (None, (), False):
+        if getattr(task, name) not in (None, (), False, OPTIONS[name].default):
             raise unfit(name, getattr(task, name), "nothing, for a schedule enqueues its task time and again")
     pairs = {name: value for name, value in envelope(task).items() if value is not None}
     return {name: value.decode() if isinstance(value, bytes) else value for name, value in pairs.items()}

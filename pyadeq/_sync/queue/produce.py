@@ -3,65 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Iterable, Sequence
+from collections.abc import Iterator, Iterable, Mapping
 from itertools import islice
 from time import monotonic
-from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from pyadeq._sync.queue.by_id import ById
 from pyadeq._sync.queue.results import Receipt, bound, bound_or_none, result_of
 from pyadeq._sync.queue.updates import Following
 from pyadeq._core.kernel.call import Call
-from pyadeq._core.kernel.options import refuse_single
+from pyadeq._core.kernel.options import refuse_single, with_keywords
 from pyadeq._core.kernel.tracing import Sending, with_carry
-from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, apart, by_bytes, item, plain_item, size_of
+from pyadeq._core.queue.items import MAX_ITEMS, EnqueueItem, apart, by_bytes, changed, item, item_of, size_of
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Moment, Seconds, to_ms
-from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Task, Tier
+from pyadeq.models.base import Seconds, to_ms
+from pyadeq.models.queue import OPTIONS, Task
 from pyadeq.models.queue import Receipt as PlainReceipt
+from pyadeq.models.task_options import EnqueueOptions
 from pyadeq.models.worker import Outcome
 
 
 class Producing(Following, ById):
     """The part of a queue for enqueueing tasks."""
 
+    @with_keywords(EnqueueOptions, {name: option.default for name, option in OPTIONS.items()})
     def enqueue(
-        self,
-        payload: Any = None,
-        *,
-        id: str | None = None,
-        kind: str | None = None,
-        priority: int = 5,
-        lane: str = "any",
-        fallback: str | Sequence[str] | None = None,
-        fallback_after: Seconds | None = None,
-        delay: Seconds = 0.0,
-        run_after: Moment | None = None,
-        expires_at: Moment | None = None,
-        timeout: Seconds | None = None,
-        user: str | None = None,
-        tags: Sequence[str] = (),
-        limits: Sequence[str] = (),
-        parent: str | None = None,
-        after: Earlier = (),
-        after_any: bool = False,
-        after_when: AfterWhen = "completed",
-        gather: int | None = None,
-        ordering_key: str | None = None,
-        idempotency_key: str | None = None,
-        unique: str | None = None,
-        scope: str | None = None,
-        coalesce: Literal["first", "last"] = "first",
-        result_ttl: Seconds | None = None,
-        reply: bool = False,
-        max_attempts: int | None = None,
-        backoff: Backoff | None = None,
-        source: str | None = None,
-        headers: dict[str, Any] | None = None,
-        tier: Tier | None = None,
-        rid: str | None = None,
+        self, payload: Any = None, *, rid: str | None = None, **options: Unpack[EnqueueOptions]
     ) -> Receipt:
         """Enqueue one task. The payload is bytes, or anything that JSON can hold (at most 1 MiB). A `Task` in its place
         has all options except `rid` itself.
@@ -73,86 +41,19 @@ class Producing(Following, ById):
         Raises BadArgument for invalid options, before anything is sent. Raises QueueDraining if the queue takes no new
         tasks, and UnknownTask if the task waits for a task that does not exist.
         """
-        rest = (
-            priority,
-            lane,
-            fallback,
-            fallback_after,
-            delay,
-            run_after,
-            expires_at,
-            timeout,
-            tags,
-            limits,
-            parent,
-            after,
-            after_any,
-            after_when,
-            gather,
-            ordering_key,
-            idempotency_key,
-            unique,
-            scope,
-            coalesce,
-            result_ttl,
-            reply,
-            max_attempts,
-            backoff,
-            source,
-            headers,
-            tier,
-        )
+        given: Mapping[str, Any] = options
         if isinstance(payload, Task):
-            given = {"id": id, "kind": kind, "user": user, **dict(zip(_DEFAULTS, rest, strict=True))}
-            beside = {name: value for name, value in given.items() if value != _DEFAULTS.get(name)}
-            payload, options = apart(payload, beside)
-            return self.enqueue(payload, rid=rid, **options)
+            payload, given = apart(payload, changed(given))
         joins = rid is None
         rid = rid or new_ulid()
+        id, kind = given.get("id"), given.get("kind")
         own_id = id or rid
-        tracing = self._runner.tracing
-        if rest == _PLAIN and tracing is None:  # most calls: what follows would take twice as long
-            one = plain_item(own_id, payload, kind, user)
-            return bound(self, self._enqueue_one(one, rid, joins))[0]
-        task = SimpleNamespace(  # not a Task: making a model would take a tenth of the whole call
-            payload=payload,
-            id=id,
-            kind=kind,
-            priority=priority,
-            lane=lane,
-            fallback=fallback,
-            fallback_after=fallback_after,
-            delay=delay,
-            run_after=run_after,
-            expires_at=expires_at,
-            timeout=timeout,
-            user=user,
-            tags=tags,
-            limits=limits,
-            parent=parent,
-            after=after,
-            after_any=after_any,
-            after_when=after_when,
-            gather=gather,
-            ordering_key=ordering_key,
-            idempotency_key=idempotency_key,
-            unique=unique,
-            scope=scope,
-            coalesce=coalesce,
-            result_ttl=result_ttl,
-            reply=reply,
-            max_attempts=max_attempts,
-            backoff=backoff,
-            source=source,
-            headers=headers,
-            tier=tier,
-        )
-        if tracing is None:
-            return bound(self, self._enqueue_one(item(own_id, task), rid, joins))[0]
+        if (tracing := self._runner.tracing) is None:
+            return bound(self, self._enqueue_one(item_of(own_id, payload, given), rid, joins))[0]
         with tracing.enqueue(self.name, [own_id], kind) as sending:
             if sending.carries:
-                task.headers = with_carry(headers, sending.carry(id, kind))
-            receipts = self._enqueue_one(item(own_id, task), rid, joins)
+                given = {**given, "headers": with_carry(given.get("headers"), sending.carry(id, kind))}
+            receipts = self._enqueue_one(item_of(own_id, payload, given), rid, joins)
             sending.receipts(receipts)
             return bound(self, receipts)[0]
 
@@ -247,15 +148,6 @@ class Producing(Following, ById):
                 raise
 
 
-_DEFAULTS = {
-    name: value
-    for name, value in (Producing.enqueue.__kwdefaults__ or {}).items()
-    if name not in ("id", "kind", "user", "rid")
-}
-_PLAIN = tuple(_DEFAULTS.values())
-"""The options of a task that has none but these."""
-
-
 def ids_of(tasks: Iterable[Any]) -> list[str | None]:
     """Return the ids that tasks have, as far as they can be read without consuming an iterator."""
     return [one.id if isinstance(one, Task) else None for one in tasks] if isinstance(tasks, list | tuple) else []
@@ -282,5 +174,5 @@ def _item(one: Any, default_id: str | None, pairs: dict[str, Any]) -> EnqueueIte
     if isinstance(one, Task):
         id, payload, envelope = item(one.id or default_id or new_ulid(), one)
     else:  # a Task takes 20 times as long to make as to encode
-        id, payload, envelope = plain_item(default_id or new_ulid(), one, None, None)
+        id, payload, envelope = item_of(default_id or new_ulid(), one, {})
     return id, payload, {**envelope, **pairs}
