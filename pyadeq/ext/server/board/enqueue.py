@@ -22,6 +22,8 @@ from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Problem, Refused
 from pyadeq.ids import new_ulid
+from pyadeq.models.option import Declared
+from pyadeq.models.queue import OPTIONS
 
 
 class Field(NamedTuple):
@@ -41,29 +43,16 @@ class Field(NamedTuple):
         return f"{self.name}:{self.kind}" if self.kind else self.name
 
 
-FIRST: Final = (
-    Field("kind", "Kind"),
-    Field("user", "User"),
-    Field("tags", "Tags", "list", "with commas between them"),
-    Field("priority", "Priority", "int", "0 (first) to 9; empty: 5"),
-    Field("delay", "Delay in seconds", "float"),
-    Field("run_after", "Not before", "", "a time with its zone, as in 2027-01-31T09:00Z"),
-    Field("max_attempts", "Attempts at most", "int", "empty: as the queue says"),
-    Field("tier", "Tier", choices=tiers.TIERS, help="empty: as the queue says"),
-)
-MORE: Final = (
-    Field("id", "Id", help="an id that is taken enqueues nothing"),
-    Field("lane", "Lane", help="any, group/NAME or group/NAME/inst/NAME"),
-    Field("timeout", "Timeout of a run in seconds", "float"),
-    Field("expires_at", "Expires at", "", "a time with its zone"),
-    Field("limits", "Limits", "list", "with commas between them"),
-    Field("parent", "Parent", help="the id of a task"),
-    Field("after", "Runs after", "list", "ids of tasks"),
-    Field("ordering_key", "Ordering key"),
-    Field("idempotency_key", "Idempotency key"),
-    Field("unique", "Unique key"),
-    Field("source", "Source", help="empty: who you are"),
-)
+def _of_option(one: Declared) -> Field:
+    kinds = {"seconds": "float", "number": "int", "list": "list", "flag": "bool", "object": "json"}
+    choices = ("true", "false") if one.kind == "flag" else one.choices
+    return Field(one.name, one.option.field, kinds.get(one.kind, ""), one.option.note, choices)
+
+
+_IN_ROWS: Final = sorted((one for one in OPTIONS.values() if one.option.field), key=lambda one: one.option.row)
+FIRST: Final = tuple(_of_option(one) for one in _IN_ROWS if not one.option.more)
+MORE: Final = tuple(_of_option(one) for one in _IN_ROWS if one.option.more)
+COPIED: Final = tuple(one for one in _IN_ROWS if one.option.copied and one.name in TaskView.model_fields)
 SAID: Final = {
     "created": "The task is enqueued.",
     "exists": "There is a task with this id already. Nothing was enqueued.",
@@ -205,9 +194,8 @@ def _by_name(fields: Mapping[str, str]) -> dict[str, str]:
 
 def _copied(task: TaskView) -> tuple[dict[str, str], str]:
     """What another task like it gets, and why it does not get all."""
-    names = ("kind", "user", "max_attempts", "tier", "lane", "timeout", "ordering_key", "parent")
-    found: dict[str, Any] = {name: getattr(task, name) for name in names}
-    found |= {"priority": task.priority, "tags": ", ".join(task.tags), "limits": ", ".join(task.limits)}
+    found: dict[str, Any] = {one.name: getattr(task, one.name) for one in COPIED}
+    found |= {one.name: ", ".join(found[one.name]) for one in COPIED if one.kind == "list"}
     values = {name: str(value) for name, value in found.items() if value not in (None, "")}
     if "payload" in tiers.hidden(task.tier):
         return values, f"The payload is not copied, because the tier {task.tier} hides it."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from pyadeq.asyncio import LogLine, Queue, TaskRun, TaskView
 from pyadeq.ext.operations import ALL
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.task_events import TaskEvents, events_of
+from pyadeq.ext.server.board import words
 from pyadeq.ext.server.board.charts import states
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, render
@@ -23,6 +25,8 @@ from pyadeq.ext.server.board.words import MOST_TEXT
 from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.reads import ask
+from pyadeq.models.option import Kind
+from pyadeq.models.queue import OPTIONS
 
 MOST: Final = 20
 """Children of a task, and tasks that wait for it, on its page."""
@@ -115,6 +119,7 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
         name=access.name,
         own=access.scope.user,
         task=task,
+        facts=_facts(task),
         path=_path(access, found.id),
         picture=Markup(states(found.state)),
         hidden=hidden,
@@ -155,6 +160,25 @@ async def _waiting(access: Access, task: TaskView) -> list[TaskView]:
         for one in found
         if one.state == "blocked" and task.id in one.after and access.scope.user in (None, one.user)
     ]
+
+
+def _facts(task: TaskView) -> dict[str, tuple[str, Any]]:
+    """The title and the value of each option, by name. The page takes some out in their places; the others follow."""
+    forms: dict[Kind, Callable[[Any], str]] = {
+        "seconds": words.age,
+        "moment": lambda at: Markup(words.time(at)),
+        "list": ", ".join,
+        "number": str,
+    }
+    found = {}
+    for name, one in OPTIONS.items():
+        if one.option.title:
+            value = getattr(task, name)
+            found[name] = (
+                one.option.title,
+                value if value in (None, ()) or one.kind not in forms else forms[one.kind](value),
+            )
+    return found
 
 
 def _stored(task: TaskView, name: str, hidden: tuple[str, ...]) -> Stored:
