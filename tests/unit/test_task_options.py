@@ -9,6 +9,9 @@ import pyadeq
 from pyadeq import Task, library
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.items import _PLAIN, apart, envelope, pairs_of
+from pyadeq.ext.cli.schedule_put import set_
+from pyadeq.ext.cli.task_enqueue import enqueue
+from pyadeq.ext.cli.task_options import ONCE, flag_of, given
 from pyadeq.models.queue import OPTIONS
 from pyadeq.models.task_options import EnqueueOptions, ScheduleOptions
 
@@ -72,3 +75,16 @@ def test_a_default_is_not_sent(name: str) -> None:
     for misnamed in ({f"{name}s_": None}, {f"{name}s_": 1}):
         with pytest.raises(TypeError, match=rf"^{name}s_: there is no such option; did you mean {name}\?"):
             pairs_of(misnamed)
+
+
+@pytest.mark.parametrize(("command", "without"), [(enqueue, ()), (set_, (*ONCE, "source"))])
+def test_a_command_has_the_options_in_order(command: Any, without: tuple[str, ...]) -> None:
+    flags = [flag_of(name) for name, one in OPTIONS.items() if one.option.help and name not in without]
+    found = [f"--{name.replace('_', '-')}" for name in inspect.signature(command).parameters]
+    start = found.index(flags[0])
+    assert found[start : start + len(flags)] == flags
+    assert given({"tag": ["a"], "fallback": ["wider"], "reply": False, "delay": 0.0}) == {
+        "tags": ["a"],
+        "fallback": "wider",
+        "delay": 0.0,
+    }

@@ -30,13 +30,13 @@ from pyadeq.ext.cli.checkpoint import SUFFIX, Checkpoint, Place, Run
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ids import new_ulid
 from pyadeq.keys import shown
-from pyadeq.models.queue import Receipt
+from pyadeq.models.queue import OPTIONS, Receipt
 
 BATCH_LINES = 1000
 BATCH_BYTES = 4 * 1024 * 1024
 LONGEST_LINE = 8 * 1024 * 1024  # a payload may have 1 MiB, and JSON may take six bytes for each of them
 FIELDS = ", ".join(Task.model_fields)
-SPANS = ("fallback_after", "delay", "timeout", "result_ttl")
+SPANS = tuple(name for name, option in OPTIONS.items() if option.kind == "seconds")
 
 
 class Line(NamedTuple):

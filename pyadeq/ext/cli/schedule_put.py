@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -17,29 +15,9 @@ from pyadeq.ext.cli.complete import zone_names
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import queue_or_new, warn_of_kind
 from pyadeq.ext.cli.schedule_listing import Name, as_dict, local_and_ahead, read_one, words
-from pyadeq.ext.cli.task_enqueue import enqueue, moment_option, option, read_payload
+from pyadeq.ext.cli.task_enqueue import Payload, read_payload
+from pyadeq.ext.cli.task_options import ONCE, given, moment_option, option, with_task_options
 from pyadeq.keys import check_name
-
-# What `task enqueue` takes, and can be said of each task of a schedule.
-OF_TASKS = (
-    "payload",
-    "kind",
-    "priority",
-    "lane",
-    "fallback",
-    "fallback_after",
-    "delay",
-    "timeout",
-    "user",
-    "tag",
-    "limit",
-    "unique",
-    "scope",
-    "coalesce",
-    "result_ttl",
-    "max_attempts",
-    "tier",
-)
 
 
 class OverlapPolicy(StrEnum):
@@ -52,18 +30,7 @@ class OverlapPolicy(StrEnum):
     allow = "allow"
 
 
-def with_task_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes options of `task enqueue` as they are there, in place of **task."""
-    theirs = inspect.signature(enqueue, eval_str=True).parameters
-    own = dict(inspect.signature(command, eval_str=True).parameters)
-    del own["task"]
-    last = [own.pop(name) for name in ("queue", "url", "output")]
-    options = [*own.values(), *(theirs[name] for name in OF_TASKS), *last]
-    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-    return command
-
-
-@with_task_options
+@with_task_options(before="queue", without=(*ONCE, "source"))
 def set_(
     name: Name,
     cron: Annotated[
@@ -90,6 +57,7 @@ def set_(
     ] = None,
     jitter: Annotated[float | None, time_option("Start each task up to this much later, at random.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="Send the payload as it is.")] = False,
+    payload: Payload = None,
     queue: QueueOption = DEFAULT_QUEUE,
     url: Url = DEFAULT_URL,
     output: Output = Format.table,
@@ -106,9 +74,9 @@ def set_(
     """
     check_name("schedule", name)
     timing = _timing(cron, tz, every, offset, at, start, until)
-    data = read_payload(task.pop("payload"), raw)
-    given = {"catch_up": catch_up, "jitter": jitter, **_of_task(**task)}
-    fields = {field: value for field, value in given.items() if value is not None}
+    data = read_payload(payload, raw)
+    timed = {"catch_up": catch_up, "jitter": jitter}
+    fields: dict[str, Any] = {field: value for field, value in timed.items() if value is not None} | given(task)
     with connected(url) as adeq:
         there = queue_or_new(adeq, queue)
         answer = there.schedules.put(name, timing, data, overlap=overlap.value, **fields)
@@ -148,14 +116,3 @@ def _timing(
         raise ConfigError("--start, --until: --at is one point in time; leave them out, or give --cron or --every")
     assert at is not None
     return At(at)
-
-
-def _of_task(tag: Any, limit: Any, fallback: Any, coalesce: Any, **others: Any) -> dict[str, Any]:
-    """The options of a task as `enqueue` takes them."""
-    return {
-        **others,
-        "tags": tag,
-        "limits": limit,
-        "fallback": "wider" if fallback == ["wider"] else fallback,
-        "coalesce": coalesce and coalesce.value,
-    }
