@@ -18,6 +18,7 @@ from model import LISTS, WORD, Arg, Field, Script, Status, Type, read_type
 
 FILE = "noun.toml"
 THEN = ("done", "ask", "again", "stop")
+PYTHON = ("python", "label", "more")  # what pyadeq/_settings.py reads of a setting; the manifest does not have it
 RETRY = ("never", "load", "elsewhere", "soon", "later")
 # How a client blocks for a hint, by the type of its key.
 HOW = {"BLPOP": "list", "SSUBSCRIBE": "channel"}
@@ -404,15 +405,7 @@ def _malformed_bases(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _malformed_settings(facts: Mapping[str, Any]) -> Iterator[str]:
     for name, entry in facts["settings"].items():
-        if not (isinstance(entry, list) and len(entry) == 3):
-            yield f"settings.{name}: must be [<type>, <default>, <meaning>]"
-            continue
-        try:
-            type_ = _type(entry[0])
-            if entry[1] != "" and not type_.accepts(_wire(entry[1])):
-                yield f"settings.{name}: the default {entry[1]!r} is not what it accepts"
-        except ValueError as error:
-            yield f"settings.{name}: {error}"
+        yield from (f"settings.{name}: {problem}" for problem in _malformed_setting(entry))
 
 
 def _malformed_tables(facts: Mapping[str, Any]) -> Iterator[str]:
@@ -424,6 +417,21 @@ def _malformed_tables(facts: Mapping[str, Any]) -> Iterator[str]:
                     _type(kind)
             except ValueError as error:
                 yield f"tables.{table}.{name}: {error}"
+
+
+def _malformed_setting(entry: Any) -> Iterator[str]:
+    if not (isinstance(entry, list) and len(entry) in (3, 4)):
+        yield "must be [<type>, <default>, <meaning>]"
+        return
+    python = entry[3] if len(entry) == 4 else {}
+    if not isinstance(python, dict) or not python.keys() <= set(PYTHON):
+        yield f"a table at the end may have {', '.join(PYTHON)}; got {python!r}"
+    try:
+        type_ = _type(entry[0])
+        if entry[1] != "" and not type_.accepts(_wire(entry[1])):
+            yield f"the default {entry[1]!r} is not what it accepts"
+    except ValueError as error:
+        yield str(error)
 
 
 def _type(text: str) -> Type:
