@@ -78,8 +78,9 @@ $(READY): pyproject.toml
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[all,bench,test,dev]'
 	@touch $@
 
-gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, the client's methods, the keywords of tasks, public names, the sync twins, commands.json, openapi.json
+gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, settings, methods and keywords of the client, public names, the sync twins, commands.json, openapi.json
 	$(PY) lua/bundle.py
+	$(PY) pyadeq/_settings.py
 	$(PY) pyadeq/_nouns.py
 	$(PY) pyadeq/_options.py
 	$(PY) -m pyadeq._exports
@@ -108,6 +109,7 @@ check: $(READY) ## lint, spelling, types, Lua, and whether the generated files a
 	$(VENV)/bin/mypy
 	$(PY) lua/bundle.py --check
 	$(PY) lua/tools/lint.py
+	$(PY) pyadeq/_settings.py --check
 	$(PY) pyadeq/_nouns.py --check
 	$(PY) pyadeq/_options.py --check
 	$(PY) -m pyadeq._exports --check

@@ -138,7 +138,6 @@ if TYPE_CHECKING:
         Hint,
         LockRenewal,
         LockRequest,
-        LockSettings,
         LockStats,
         LockView,
         Reaped,
@@ -146,6 +145,7 @@ if TYPE_CHECKING:
         RequestState,
         RequestView,
     )
+    from pyadeq.models.lock_settings import LockSettings
     from pyadeq.models.partition import Partition
     from pyadeq.models.queue import (
         Backoff,
@@ -163,13 +163,13 @@ if TYPE_CHECKING:
         Repair,
         Retried,
         RunNow,
-        Settings,
         Settled,
         Snoozed,
         Task,
         TaskRepair,
         TaskView,
     )
+    from pyadeq.models.queue_settings import Settings
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser

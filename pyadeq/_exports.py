@@ -27,7 +27,7 @@ TWINS = {
     ROOT / "asyncio.py": (set[str](), ("_async", _names.WORKER)),
 }
 NAMES, FOLDER = ROOT / "_names.py", ROOT / "models"
-FOR_OTHERS = ("base", "option")
+FOR_OTHERS = ("base", "option", "setting")
 MODELS = re.compile(r"^MODELS: dict\[str, str\] = \{.*?\}\n", re.MULTILINE | re.DOTALL)
 
 

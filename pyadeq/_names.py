@@ -48,13 +48,15 @@ MODELS: dict[str, str] = {
     "limit": "Limit LimitUse",
     "lock": (
         "LockRequest RequestState LockRenewal Forced Edge EdgePage FoundDeadlock Detected HeldLock RequestView "
-        "RequestPage Capacity LockView LockSettings LockStats Reaped Hint"
+        "RequestPage Capacity LockView LockStats Reaped Hint"
     ),
+    "lock_settings": "LockSettings",
     "partition": "Partition",
     "queue": (
         "Backoff Receipt Task Lease Failed Snoozed Retried RunNow Bulk TaskRepair Repair Renewal Claimed Settled "
-        "TaskView Page QueueStats QueueOverview HistoryPoint DeadGroup DeadSummary Settings"
+        "TaskView Page QueueStats QueueOverview HistoryPoint DeadGroup DeadSummary"
     ),
+    "queue_settings": "Settings",
     "rate": "RateRule RuleAnswer RateAnswer",
     "schedule": "Cron Every At Schedule SchedulePut Firing Fired",
     "session": "SessionEntry Session SessionUser RevokedSessions",

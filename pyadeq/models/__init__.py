@@ -7,6 +7,7 @@ from pyadeq._importing import load
 if TYPE_CHECKING:
     from pyadeq.models.base import *  # noqa: F403
     from pyadeq.models.queue import *  # noqa: F403
+    from pyadeq.models.queue_settings import *  # noqa: F403
 else:  # a program that uses another noun needs no models of the queue
 
     def __getattr__(name: str) -> object:
@@ -21,5 +22,5 @@ else:  # a program that uses another noun needs no models of the queue
         return sorted({*globals(), *_names()})
 
     def _names() -> dict[str, object]:
-        parts = [vars(load(f"{__name__}.{part}")) for part in ("base", "queue")]
+        parts = [vars(load(f"{__name__}.{part}")) for part in ("base", "queue", "queue_settings")]
         return {name: value for part in parts for name, value in part.items() if not name.startswith("_")}

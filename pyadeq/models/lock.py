@@ -12,8 +12,9 @@ from pydantic import Field
 from pyadeq.errors import CycleEdge as CycleEdge  # noqa: PLC0414 (for users, it belongs here too)
 from pyadeq.errors import LockMode as LockMode  # noqa: PLC0414
 from pyadeq.models.base import Given, Model
+from pyadeq.models.lock_settings import LockPolicy as LockPolicy  # noqa: PLC0414
+from pyadeq.models.lock_settings import LockSettings as LockSettings  # noqa: PLC0414
 
-LockPolicy = Literal["requester", "priority", "youngest"]
 RequestStatus = Literal[
     "granted",
     "queued",
@@ -212,41 +213,6 @@ class LockView(Model):
     holders: list[RequestView]
     waiters: list[RequestView]
     capacity: Capacity | None = None
-
-
-class LockSettings(Model):
-    """The settings of a domain. If nothing is stored, the defaults apply.
-
-    lease: how long a grant without a ttl lasts.
-    max_ttl: the longest ttl that a request may name.
-    heartbeat: how often clients renew what they hold, if that is sooner than a third of the lease.
-    poll: how often waiters poll.
-    claim: how long a request may take to fetch a lock that was handed to it.
-    waiter: how long a waiter may be silent.
-    priority_step: the head start that each step of priority gives.
-    policy: which request is ended in a deadlock.
-    rate_per_minute, rate_burst: how often one agent may acquire; 0: no limit.
-    detection: whether deadlocks are detected.
-    detect_visits: the budget of one deadlock search.
-    mirror: whether hints are also published for SUBSCRIBE.
-    """
-
-    clock: Literal["server", "test"] = "server"
-    layout: int = 1
-    lease: float = 30.0
-    max_ttl: float = 3600.0
-    heartbeat: float = 0.0
-    poll: float = 2.0
-    claim: float = 5.0
-    waiter: float = 15.0
-    priority_step: float = 5.0
-    policy: LockPolicy = "requester"
-    rate_per_minute: int = 0
-    rate_burst: int = 10
-    detection: bool = True
-    detect_visits: int = 1000
-    mirror: bool = False
-    events_max: int = 100_000
 
 
 class LockStats(Model):

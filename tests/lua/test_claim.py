@@ -102,9 +102,9 @@ def test_waiting_times_are_counted_from_when_a_task_became_ready(bench: Workbenc
     assert counters["claimed"] == 2
 
 
-@pytest.mark.parametrize(("own", "queues", "holds"), [(0, None, 15_000), (0, 60, 60_000), (2, 60, 2_000)])
+@pytest.mark.parametrize(("own", "queues", "holds"), [(0, 15, 15_000), (0, 60, 60_000), (2, 60, 2_000)])
 def test_a_lease_lasts_as_the_call_or_else_the_queue_says(
-    bench: Workbench, own: float, queues: float | None, holds: int
+    bench: Workbench, own: float, queues: float, holds: int
 ) -> None:
     bench.real(bench.calls.configure(lease=queues))
     bench.fill(1)

@@ -5,6 +5,7 @@ import pytest
 from pyadeq.models import Backoff, Settings
 from tests.lua.watched import Refused
 from tests.lua.workbench import START, MakeBench, Workbench
+from tests.other_settings import others
 
 
 def configure(bench: Workbench, **changes: object) -> Settings:
@@ -73,26 +74,8 @@ def test_a_base_that_lost_its_layout_keeps_its_clock(bench: Workbench) -> None:
 
 
 def test_settings_are_kept_and_answered(bench: Workbench) -> None:
-    changes = {
-        "lease": 30.0,
-        "max_attempts": 7,
-        "max_crashes": 2,
-        "backoff": Backoff(base=0.5, multiplier=1.5, cap=60, jitter=0.25),
-        "events_max": 500,
-        "events_keep": 3600.0,
-        "events_error_max": 0,
-        "presence": 60.0,
-        "finished_keep": 1.5,
-        "finished_max": 0,
-        "dead_keep": 86_400.0,
-        "dead_max": 7,
-        "result_ttl": 0.0,
-        "payload_ttl": 60.0,
-        "idempotency": 1.0,
-        "timeout": 90.0,
-        "timeout_grace": 0.0,
-    }
-    expected = Settings(clock="test", **changes)  # type: ignore[arg-type]
+    changes = others("queue")
+    expected = Settings(clock="test", **changes)
     assert configure(bench, **changes) == expected
     assert configure(bench) == expected
     assert configure(bench, clock="test") == expected

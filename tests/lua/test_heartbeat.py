@@ -17,9 +17,9 @@ def at(ms: int) -> float:
     return (START + ms) / 1000
 
 
-@pytest.mark.parametrize(("own", "queues", "holds"), [(0, None, 15_000), (0, 60, 60_000), (2, 60, 2_000)])
+@pytest.mark.parametrize(("own", "queues", "holds"), [(0, 15, 15_000), (0, 60, 60_000), (2, 60, 2_000)])
 def test_a_renewed_lease_lasts_as_the_call_or_else_the_queue_says(
-    bench: Workbench, own: float, queues: float | None, holds: int
+    bench: Workbench, own: float, queues: float, holds: int
 ) -> None:
     (lease,) = bench.lease(1)
     bench.real(bench.calls.configure(lease=queues))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import library
-from pyadeq.lock_models import CycleEdge
+from pyadeq.lock_models import CycleEdge, LockPolicy
 from tests.lua.lock_workbench import LockBench
 
 
@@ -37,7 +37,7 @@ def test_without_a_wait_there_is_no_deadlock(lock_bench: LockBench) -> None:
 
 
 @pytest.mark.parametrize(("policy", "victim"), [("priority", "o0"), ("youngest", "o1")])
-def test_a_policy_says_who_pays(lock_bench: LockBench, policy: str, victim: str) -> None:
+def test_a_policy_says_who_pays(lock_bench: LockBench, policy: LockPolicy, victim: str) -> None:
     lock_bench.real(lock_bench.calls.configure(policy=policy))
     ring(lock_bench, 2)
     waits = {lock_bench.audit().live[rid].owner: rid for at in (1, 2) for rid in lock_bench.line(f"r{at}")}

@@ -23,6 +23,7 @@ LAYERS = {
     "_supervisor": GROUND,
     "_nouns": GROUND,
     "_options": GROUND,
+    "_settings": GROUND,
     "_unasync": GROUND,
     "_version": GROUND,
     "limit_models": MODELS,
@@ -54,6 +55,7 @@ ALONE = {
     "_supervisor": set[str](),
     "_nouns": set[str](),
     "_options": set[str](),
+    "_settings": set[str](),
     "_unasync": set[str](),
     "embedded": {"errors"},
 }

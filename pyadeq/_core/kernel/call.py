@@ -13,6 +13,7 @@ from pyadeq._core.kernel.manifest import Argument, Field, Group, Library, Script
 from pyadeq._core.kernel.packing import Wire, pack, without_count
 from pyadeq.errors import AdeqError, BadArgument, ConfigError
 from pyadeq.keys import ALLOWED, PATTERNS, hash_slot, no_base, shown
+from pyadeq.models.settings import SETTINGS
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -163,16 +164,8 @@ def _keys(script: Script, base: str) -> tuple[str, ...]:
 Encode = Callable[[Any], Wire]
 
 
-# The names that users know for arguments that the scripts have in milliseconds or percent, if they differ.
-_TOLD: Final = {
-    "result_ms": "result_ttl",
-    "payload_ms": "payload_ttl",
-    "reply_ms": "reply_ttl",
-    "backoff_base_ms": "backoff.base",
-    "backoff_cap_ms": "backoff.cap",
-    "backoff_multiplier_pct": "backoff.multiplier",
-    "jitter_pct": "backoff.jitter",
-}
+_TOLD: Final = {one.wire: one.name for settings in SETTINGS.values() for one in settings}
+"""The names that users know for settings, some of which are also options of tasks."""
 
 
 def _as_given(name: str, value: Any, low: int, high: int) -> tuple[str, Any, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, Unpack
 
 from pyadeq._core.kernel.call import Answer, Call, Item
 from pyadeq._core.kernel.nouncalls import NounCalls
-from pyadeq._core.kernel.options import checked_list
+from pyadeq._core.kernel.options import checked_list, checked_options
+from pyadeq._core.kernel.settings import setting_pairs
 from pyadeq._core.lock import replies
 from pyadeq.errors import BadArgument
 from pyadeq.models.base import Seconds, to_ms
@@ -23,7 +24,6 @@ from pyadeq.models.lock import (
     LockMode,
     LockRenewal,
     LockRequest,
-    LockSettings,
     LockStats,
     LockView,
     Reaped,
@@ -31,6 +31,7 @@ from pyadeq.models.lock import (
     RequestPage,
     RequestState,
 )
+from pyadeq.models.lock_settings import LockSettings, LockSettingsChange
 
 T = TypeVar("T")
 
@@ -204,50 +205,11 @@ class LockCalls(NounCalls):
     def stats(self) -> Call[LockStats]:
         return self._call("stats", replies.stats)
 
-    def configure(
-        self,
-        *,
-        clock: str | None = None,
-        lease: Seconds | None = None,
-        max_ttl: Seconds | None = None,
-        heartbeat: Seconds | None = None,
-        poll: Seconds | None = None,
-        claim: Seconds | None = None,
-        waiter: Seconds | None = None,
-        priority_step: Seconds | None = None,
-        policy: str | None = None,
-        rate_per_minute: int | None = None,
-        rate_burst: int | None = None,
-        detection: bool | None = None,
-        detect_visits: int | None = None,
-        mirror: bool | None = None,
-        events_max: int | None = None,
-    ) -> Call[LockSettings]:
-        """Change settings. None: unchanged. clock: `server` or `test`, when the domain is created."""
-        seconds = {
-            "lease": lease,
-            "max_ttl": max_ttl,
-            "heartbeat": heartbeat,
-            "poll": poll,
-            "claim": claim,
-            "waiter": waiter,
-            "priority_step": priority_step,
-        }
-        settings: dict[str, Any] = {
-            f"{name}_ms": None if value is None else to_ms(name, value) for name, value in seconds.items()
-        }
-        settings |= {
-            "policy": policy,
-            "rate_per_minute": rate_per_minute,
-            "rate_burst": rate_burst,
-            "detection": detection,
-            "detect_visits": detect_visits,
-            "mirror": mirror,
-            "events_max": events_max,
-        }
-        given = any(value is not None for value in settings.values())
-        changes = [(settings,)] if given else []
-        return self._call("configure", replies.settings, changes, group="settings", clock=clock)
+    def configure(self, *, clock: str | None = None, **settings: Unpack[LockSettingsChange]) -> Call[LockSettings]:
+        """Settings that are not given stay unchanged. clock: `server` or `test`, when the domain is created."""
+        checked_options(settings, LockSettingsChange.__annotations__, besides=("clock",))
+        pairs = setting_pairs("lock", settings)
+        return self._call("configure", replies.settings, [(pairs,)] if pairs else [], group="settings", clock=clock)
 
 
 def _ids(values: Sequence[str], name: str = "rids") -> list[tuple[str]]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pyadeq._core.kernel.call import Answer
 from pyadeq._core.kernel.nouncalls import in_seconds, record
+from pyadeq._core.kernel.settings import read_settings
 from pyadeq.models.lock import (
     Capacity,
     CycleEdge,
@@ -18,7 +19,6 @@ from pyadeq.models.lock import (
     FoundDeadlock,
     HeldLock,
     LockRenewal,
-    LockSettings,
     LockStats,
     LockView,
     Reaped,
@@ -26,6 +26,7 @@ from pyadeq.models.lock import (
     RequestState,
     RequestView,
 )
+from pyadeq.models.lock_settings import LockSettings
 
 MAX_CIRCLE: Final = 30_000
 
@@ -167,5 +168,4 @@ def _capacity(about: dict[str, bytes]) -> Capacity | None:
 
 
 def settings(answer: Answer) -> LockSettings:
-    stored = record("lock", "settings", answer.fields.pop("settings"))
-    return LockSettings.model_validate({name: stored[name] for name in LockSettings.model_fields if name in stored})
+    return read_settings("lock", answer.fields.pop("settings"), LockSettings)

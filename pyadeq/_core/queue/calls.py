@@ -13,7 +13,8 @@ from typing import Any, Literal, Unpack
 
 from pyadeq._core.kernel.call import Call, Reply, build_call, template
 from pyadeq._core.kernel.nouncalls import models, status, statuses
-from pyadeq._core.kernel.options import checked_list
+from pyadeq._core.kernel.options import checked_list, checked_options
+from pyadeq._core.kernel.settings import setting_pairs
 from pyadeq._core.queue import replies
 from pyadeq._core.queue.history import Snapshot
 from pyadeq._core.queue.items import (
@@ -48,15 +49,14 @@ from pyadeq.models.queue import (
     Retried,
     RevealStatus,
     RunNow,
-    Settings,
     Settled,
     Snoozed,
     State,
     Task,
     TaskFilter,
     TaskView,
-    Tier,
 )
+from pyadeq.models.queue_settings import Settings, SettingsChange
 from pyadeq.models.worker import (
     Heartbeat,
     LogLine,
@@ -369,61 +369,15 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         rid: str | None = None,
         *,
         clock: str | None = None,
-        lease: Seconds | None = None,
-        max_attempts: int | None = None,
-        max_crashes: int | None = None,
-        backoff: Any = None,
-        events_max: int | None = None,
-        events_keep: Seconds | None = None,
-        events_error_max: int | None = None,
-        presence: Seconds | None = None,
-        finished_keep: Seconds | None = None,
-        finished_max: int | None = None,
-        dead_keep: Seconds | None = None,
-        dead_max: int | None = None,
-        result_ttl: Seconds | None = None,
-        payload_ttl: Seconds | None = None,
-        reply_ttl: Seconds | None = None,
-        idempotency: Seconds | None = None,
-        timeout: Seconds | None = None,
-        timeout_grace: Seconds | None = None,
-        fair: bool | None = None,
-        tier: Tier | None = None,
         expect: str | None = None,
+        **settings: Unpack[SettingsChange],
     ) -> Call[Settings]:
-        """Values that are None stay unchanged. clock: `server` or `test`, when the queue is created."""
-        seconds = {
-            "lease": lease,
-            "events_keep": events_keep,
-            "presence": presence,
-            "finished_keep": finished_keep,
-            "dead_keep": dead_keep,
-            "result": result_ttl,
-            "payload": payload_ttl,
-            "reply": reply_ttl,
-            "idempotency": idempotency,
-            "timeout": timeout,
-            "timeout_grace": timeout_grace,
-        }
-        settings: dict[str, Any] = {
-            f"{name}_ms": None if value is None else to_ms(name, value) for name, value in seconds.items()
-        }
-        settings |= {
-            "max_attempts": max_attempts,
-            "max_crashes": max_crashes,
-            "events_max": events_max,
-            "events_error_max": events_error_max,
-            "finished_max": finished_max,
-            "dead_max": dead_max,
-            "fair": fair,
-            "tier": tier,
-            "expect": expect,
-        }
-        settings |= backoff_pairs(backoff)
-        given = any(value is not None for value in settings.values())
-        return self.call(
-            "configure", replies.settings, {"settings": [(settings,)] if given else []}, rid=rid, clock=clock
-        )
+        """Settings that are not given stay unchanged. clock: `server` or `test`, when the queue is created."""
+        checked_options(settings, SettingsChange.__annotations__, besides=("clock", "expect"))
+        pairs = setting_pairs("queue", settings, backoff=backoff_pairs)
+        if expect is not None:
+            pairs["expect"] = expect
+        return self.call("configure", replies.settings, {"settings": [(pairs,)] if pairs else []}, rid=rid, clock=clock)
 
     def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]

@@ -7,12 +7,12 @@ from typing import Any, Final, cast
 
 from pyadeq._core.kernel.call import Answer, Reply
 from pyadeq._core.kernel.nouncalls import in_seconds, model, models, record
+from pyadeq._core.kernel.settings import read_settings
 from pyadeq._core.queue.history import Snapshot
 from pyadeq.errors import UnknownTask
 from pyadeq.models.option import Kind
 from pyadeq.models.queue import (
     OPTIONS,
-    Backoff,
     Claimed,
     DeadGroup,
     Failed,
@@ -23,11 +23,11 @@ from pyadeq.models.queue import (
     Receipt,
     Renewal,
     Repair,
-    Settings,
     Settled,
     TaskRepair,
     TaskView,
 )
+from pyadeq.models.queue_settings import Settings
 from pyadeq.models.worker import Heartbeat, Outcome, WorkerInfo
 
 
@@ -127,16 +127,7 @@ def dead_groups(answer: Answer) -> tuple[list[DeadGroup], int, str]:
 
 
 def settings(answer: Answer) -> Settings:
-    stored = record("queue", "settings", answer["settings"])
-    given = {name: value for name, value in stored.items() if name in Settings.model_fields}
-    backoff = Backoff(
-        base=stored["backoff_base"],
-        multiplier=stored["backoff_multiplier_pct"] / 100,
-        cap=stored["backoff_cap"],
-        jitter=stored["jitter_pct"] / 100,
-    )
-    renamed = {f"{name}_ttl": stored[name] for name in ("result", "payload", "reply") if name in stored}
-    return Settings.model_validate({**given, **renamed, "fair": bool(stored["fair"]), "backoff": backoff})
+    return read_settings("queue", answer["settings"], Settings)
 
 
 def _failed(item: list[Any]) -> Failed:

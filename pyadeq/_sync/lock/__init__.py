@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Callable, Sequence
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from pyadeq._sync.kernel.migration import migrate
 from pyadeq._sync.kernel.runner import Runner
@@ -13,31 +13,12 @@ from pyadeq._sync.lock.acquire import Acquiring
 from pyadeq._sync.lock.admin import LockAdmin
 from pyadeq._sync.lock.inspect import LockInspect
 from pyadeq._core.kernel.areas import AreaOf, forward, named
-from pyadeq._core.kernel.options import checked_options
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Migration, Seconds
-from pyadeq.models.lock import Hint, LockPolicy, LockSettings, ReleaseLockStatus
+from pyadeq.models.base import Migration
+from pyadeq.models.lock import Hint, ReleaseLockStatus
+from pyadeq.models.lock_settings import LockSettings, LockSettingsChange
 
 WATCH = 60.0
-
-
-class LockSettingsChange(TypedDict, total=False):
-    """The settings of a domain that can be changed; see LockSettings."""
-
-    lease: Seconds
-    max_ttl: Seconds
-    heartbeat: Seconds
-    poll: Seconds
-    claim: Seconds
-    waiter: Seconds
-    priority_step: Seconds
-    policy: LockPolicy
-    rate_per_minute: int
-    rate_burst: int
-    detection: bool
-    detect_visits: int
-    mirror: bool
-    events_max: int
 
 
 @named
@@ -106,7 +87,6 @@ class Locks(Acquiring):
 
     def configure(self, *, clock: str | None = None, **settings: Unpack[LockSettingsChange]) -> LockSettings:
         """Change settings of the domain and return all of them. Settings that are not given stay unchanged."""
-        checked_options(settings, LockSettingsChange.__annotations__, besides=("clock",))
         return self._runner.send(self.calls.configure(clock=clock, **settings))
 
     def watch(self, resource: str) -> Iterator[Hint]:

@@ -14,7 +14,7 @@ from pyadeq._async.queue.limits import Limits
 from pyadeq._async.queue.partitions.base import is_known
 from pyadeq._async.queue.partitions.routes import PartitionedArea, chain, each, first, total, where_it_is
 from pyadeq._async.queue.schedules import PATIENCE, Schedules
-from pyadeq._async.queue.settings import QueueSettings, SettingsChange
+from pyadeq._async.queue.settings import QueueSettings
 from pyadeq._async.queue.shares import Shares
 from pyadeq._async.queue.whole import Whole
 from pyadeq._async.queue.workers import QueueWorkers
@@ -32,7 +32,8 @@ from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, Transport
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration, Moment
 from pyadeq.models.limit import Limit, LimitUse, SetLimitStatus
-from pyadeq.models.queue import AbandonStatus, Bulk, Retried, Settings
+from pyadeq.models.queue import AbandonStatus, Bulk, Retried
+from pyadeq.models.queue_settings import Settings, SettingsChange
 from pyadeq.models.schedule import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
 from pyadeq.models.worker import WorkerInfo, WorkerMode
 
