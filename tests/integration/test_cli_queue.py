@@ -10,7 +10,9 @@ import redis
 
 from pyadeq import Adeq, Queue, Task
 from pyadeq.ext.cli.common import iso
+from pyadeq.models.settings import SETTINGS
 from tests.integration.cli import COMMAND, Terminal, adeq, answer, environment, error, lines
+from tests.other_settings import other, others
 from tests.waiting import DEADLINE
 
 pytestmark = pytest.mark.any_engine
@@ -126,6 +128,18 @@ def test_configure(url: str, base_name: str) -> None:
     assert "--backoff-jitter: 2.0 is not accepted" in error(
         2, "queue", "configure", base_name, "--backoff-jitter", "2", "--url", url
     )
+
+
+@pytest.mark.parametrize("noun", SETTINGS)
+def test_each_setting_is_an_option(url: str, base_name: str, noun: str) -> None:
+    options = []
+    for setting in SETTINGS[noun]:
+        word, value = setting.name.replace(".", "-").replace("_", "-"), other(setting)
+        options += [f"--{'no-' * (not value)}{word}"] if setting.kind == "bool" else [f"--{word}", str(value)]
+    where = [base_name] if noun == "queue" else ["--domain", base_name]
+    found = answer(noun, "configure", *where, *options, "--url", url)["settings"]
+    wanted = {name: one.model_dump() if name == "backoff" else one for name, one in others(noun).items()}
+    assert {name: found[name] for name in wanted} == wanted
 
 
 def test_configure_fair_shares(url: str, base_name: str) -> None:

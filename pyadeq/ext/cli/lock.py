@@ -15,8 +15,8 @@ from pyadeq.ext.cli import (
     lock_graph,
     lock_hold,
     lock_offline,
-    lock_settings,
     lock_watch,
+    settings,
 )
 from pyadeq.ext.cli.arguments import Most, Resource, not_all, search_option
 from pyadeq.ext.cli.common import safe, stdout
@@ -175,5 +175,5 @@ app.command("force-release")(lock_force_release.force_release)
 app.command()(lock_offline.offline)
 app.command()(lock_watch.watch)
 app.add_typer(lock_capacity.app, name="capacity")
-app.command()(lock_settings.configure)
-app.command("settings", hidden=True)(lock_settings.configure)  # its name in earlier builds
+app.command("configure")(settings.configure_domain)
+app.command("settings", hidden=True)(settings.configure_domain)  # its name in earlier builds

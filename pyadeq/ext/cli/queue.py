@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pyadeq.errors import AdeqError, TransportError
-from pyadeq.ext.cli import partitions, queue_control, queue_history, queue_settings, queue_watch
+from pyadeq.ext.cli import partitions, queue_control, queue_history, queue_watch, settings
 from pyadeq.ext.cli.arguments import many, not_all, search_option
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.queue_arguments import ThisQueue
@@ -67,15 +67,15 @@ def _rows(adeq: Adeq, names: list[str]) -> list[dict[str, object]]:
 @with_client
 def show(queue: ThisQueue) -> Document:
     """Show a queue: its mode, how many tasks are in each state, and its settings."""
-    stats, settings = queue.stats(), queue.settings()
+    stats, stored = queue.stats(), queue.settings()
     counts = {state: getattr(stats, state) for state in STATES}
     about = {"queue": queue.name, "mode": stats.mode, **counts, "workers": stats.workers}
     return Document(
-        {**about, "settings": settings.model_dump()},
+        {**about, "settings": stored.model_dump()},
         [
             f"{queue.name} is {stats.mode}, {many(stats.workers, 'worker')}",
             Table(["state", "tasks"], [*counts.items()], right=["tasks"]),
-            lambda: queue_settings.print_settings(settings),
+            lambda: settings.print_settings("queue", stored),
         ],
     )
 
@@ -140,5 +140,5 @@ app.command()(queue_control.resume)
 app.command()(queue_control.drain)
 app.command()(queue_control.purge)
 app.command()(queue_control.trim)
-app.command()(queue_settings.configure)
+app.command("configure")(settings.configure_queue)
 app.command()(partitions.partitions)
