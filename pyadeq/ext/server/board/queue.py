@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Final, Literal, NamedTuple, get_args
+from typing import Annotated, Final, Literal, NamedTuple
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -14,7 +14,7 @@ from pyadeq.ext.server.board.dead import counted
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import Access, access
-from pyadeq.models.queue import Tier
+from pyadeq.models.settings import SETTINGS
 
 STATES = ("ready", "running", "delayed", "blocked", "stalled", "finished", "dead")
 Span = Literal["30m", "6h", "24h", "30d"]
@@ -79,7 +79,7 @@ async def queue(
         groups=groups,
         settings=_facts(settings),
         stored=settings,
-        tiers=get_args(Tier),
+        known=SETTINGS["queue"],
         partitions=partitions,
         others=others,
         readers=readers,
@@ -136,7 +136,7 @@ def _lanes(now: QueueOverview) -> list[tuple[str, int, float | None]]:
 def _facts(settings: Settings) -> dict[str, object]:
     """The settings that are not as without any, and those that one often looks for."""
     usual = Settings()
-    often = ("lease", "max_attempts", "timeout", "finished_keep", "dead_keep", "fair", "tier")
+    often = [one.name for one in SETTINGS["queue"] if one.label]
     return {
         name: getattr(settings, name)
         for name in Settings.model_fields
