@@ -21,6 +21,7 @@ from python_api import errors, models, python
 from rest import rest, who_may
 from scripts import (
     alerts,
+    configure,
     error_codes,
     event_names,
     index,
@@ -49,6 +50,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "event_names": event_names,
     "server_errors": server_errors,
     "settings": settings,
+    "configure": configure,
     "metrics": metrics,
     "labels": labels,
     "alerts": alerts,

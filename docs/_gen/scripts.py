@@ -10,14 +10,18 @@ from typing import Any
 
 import sources
 
+from pyadeq._settings import facts
 from pyadeq._worker.health import Health
 from pyadeq._worker.metrics import HealthCollector
 from pyadeq.errors import SCRIPT_ERRORS
 from pyadeq.ext.metrics.rules import ALERTS, all_records
 from pyadeq.ext.metrics.table import LABELS, TABLE
+from pyadeq.models.setting import Setting
+from pyadeq.models.settings import SETTINGS
 
 Manifest = dict[str, Any]
 DESCRIBED = ("queue", "lock")  # by the pages themselves
+UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "s"))
 REPLAYS = {
     "read": "it changes nothing",
     "rid": "recognised by its `rid`, or by the `rid` of each item; without one it takes effect again",
@@ -209,6 +213,40 @@ def settings(noun: str) -> str:
     shown = {one["name"]: "none" if one["default"] == "" else json.dumps(one["default"]).strip('"') for one in found}
     rows = [(f"`{one['name']}`", _type(one), shown[one["name"]], one["doc"]) for one in found]
     return table(("setting", "accepts", "default", "means"), rows)
+
+
+def configure(noun: str) -> str:
+    """A table of a noun's settings as Python has them."""
+    more = {name: of.get("more", "") for name, of in facts(noun).items()}
+    rows = [
+        (
+            f"`{one.name}`",
+            _allowed(one),
+            one.otherwise if one.default is None else _amount(one, one.default),
+            f"{one.doc}. {more[one.wire]}" if more[one.wire] else one.doc,
+        )
+        for one in SETTINGS[noun]
+    ]
+    return table(("setting", "accepts", "default", "means"), rows)
+
+
+def _allowed(setting: Setting) -> str:
+    if setting.kind == "bool":
+        return "`True`, `False`"
+    if setting.words:
+        return ", ".join(f"`{word}`" for word in setting.words)
+    return f"{_amount(setting, setting.least)} to {_amount(setting, setting.most)}"
+
+
+def _amount(setting: Setting, value: float | str) -> str:
+    """`15 s`, `7 days`, `100,000`."""
+    if isinstance(value, str | bool):
+        return f"`{value}`"
+    if setting.kind != "seconds" or not value:
+        return f"{value:,g}" if value % 1 else f"{value:,.0f}"
+    size, unit = next((size, unit) for size, unit in UNITS if value % size == 0 or unit == "s")
+    count = value / size
+    return f"{count:,g} {unit}{'s' if count != 1 and unit != 's' else ''}"
 
 
 def metrics(of: str) -> str:

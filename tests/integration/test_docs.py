@@ -7,6 +7,7 @@ import pytest
 
 import pyadeq.asyncio
 from pyadeq import LockSettings, Settings, _names, library
+from pyadeq.models.settings import SETTINGS
 from tests.integration.examples import IN_FRAMEWORKS, IN_MIGRATE, ROOT, RUN, SHOWN, blocks, executed, matches, run_page
 from tests.nouns.found import NOUNS
 
@@ -51,8 +52,10 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_every_setting_is_explained() -> None:
     text = (DOCS / "reference/settings.md").read_text(encoding="utf-8")
     of_queue, of_domain = text.split("## Settings of a lock domain")
-    assert [name for name in Settings.model_fields if f"`{name}`" not in of_queue] == []
-    assert [name for name in LockSettings.model_fields if f"`{name}`" not in of_domain] == []
+    for noun, model, page in (("queue", Settings, of_queue), ("lock", LockSettings, of_domain)):
+        assert f"{{{{ configure {noun} }}}}" in page  # a table of all that can be changed
+        rest = model.model_fields.keys() - {setting.name.partition(".")[0] for setting in SETTINGS[noun]}
+        assert [name for name in rest if f"`{name}`" not in page] == []
 
 
 def test_every_event_is_explained() -> None:
