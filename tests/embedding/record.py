@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from pyadeq._core.kernel.manifest import library
 from tests.embedding.candidates import Candidate
-from tests.embedding.printing import printed
 from tests.embedding.stage import Stage
 from tests.embedding.states import changes, has_own_order
 from tests.embedding.vectors import Vector, decode, encode, items_of, sends, shown, shown_reply
@@ -42,7 +42,7 @@ class Recorded:
     @property
     def size(self) -> tuple[bool, int, bool, int, str]:
         """What vectors are compared by: the least is chosen. One that changes something says more."""
-        return self.own_order, self.items, not self.vector["after"], len(printed(self.vector)), self.vector["name"]
+        return self.own_order, self.items, not self.vector["after"], len(json.dumps(self.vector)), self.vector["name"]
 
 
 def record(stage: Stage, candidate: Candidate) -> Recorded:
