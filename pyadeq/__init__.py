@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.items import Failure
     from pyadeq._sync.change import Changes
     from pyadeq._sync.change.run import Run
+    from pyadeq._sync.client.client import Adeq
     from pyadeq._sync.config import Config
     from pyadeq._sync.config.snapshot import ConfigSnapshot
     from pyadeq._sync.events import Events
-    from pyadeq._sync.kernel.client import Adeq
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
     from pyadeq._sync.lock.admin import LockAdmin

@@ -69,7 +69,7 @@ TWINS = {
     "config": "Config",
     "config.snapshot": "ConfigSnapshot",
     "events": "Events",
-    "kernel.client": "Adeq",
+    "client.client": "Adeq",
     "kernel.pipeline": "Pipeline",
     "lock": "Locks",
     "lock.grant": "Grant",

@@ -1,4 +1,4 @@
-"""Generate pyadeq/_async/kernel/nouns.py from lua/manifest.json: the methods of a client that give out nouns.
+"""Generate pyadeq/_async/client/nouns.py from lua/manifest.json: the methods of a client that give out nouns.
 
 python pyadeq/_nouns.py            write it
 python pyadeq/_nouns.py --check    exit code 1 if it is not current
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "pyadeq/_async/kernel/nouns.py"
+TARGET = ROOT / "pyadeq/_async/client/nouns.py"
 CLIENT = tuple(TARGET.with_name(file) for file in ("client.py", "source.py"))
 """The files of the client's other methods."""
 HEAD = '''\
@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from pyadeq._async.kernel.source import NounSource
+from pyadeq._async.client.source import NounSource
 from pyadeq._importing import IMPORTING
 from pyadeq.models.base import Seconds
 
@@ -77,7 +77,7 @@ def collisions() -> list[str]:
     """Methods of nouns that have a name which the client has already, one line each: one of the two would hide the
     other.
     """
-    taken = {name: f"pyadeq/_async/kernel/{path.name}" for path in CLIENT for name in _members(path)}
+    taken = {name: f"pyadeq/_async/client/{path.name}" for path in CLIENT for name in _members(path)}
     found = []
     for one in _named():
         for key in ("method", "plural"):

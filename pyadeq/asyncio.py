@@ -7,10 +7,10 @@ from pyadeq import _names
 if TYPE_CHECKING:
     from pyadeq._async.change import Changes
     from pyadeq._async.change.run import Run
+    from pyadeq._async.client.client import Adeq
     from pyadeq._async.config import Config
     from pyadeq._async.config.snapshot import ConfigSnapshot
     from pyadeq._async.events import Events
-    from pyadeq._async.kernel.client import Adeq
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
     from pyadeq._async.lock.admin import LockAdmin

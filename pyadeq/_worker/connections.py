@@ -11,9 +11,9 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.sentinel import SentinelConnectionPool as SyncSentinelPool
 
-from pyadeq._async.kernel.client import Adeq
+from pyadeq._async.client.client import Adeq
 from pyadeq._async.queue import Queue
-from pyadeq._sync.kernel.client import Adeq as SyncAdeq
+from pyadeq._sync.client.client import Adeq as SyncAdeq
 from pyadeq._sync.queue import Queue as SyncQueue
 from pyadeq._twins import aio_cluster_connections, cluster_connections
 from pyadeq._worker.queue import WorkerQueue

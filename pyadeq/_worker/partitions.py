@@ -9,7 +9,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 
-from pyadeq._async.kernel.client import Adeq
+from pyadeq._async.client.client import Adeq
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue

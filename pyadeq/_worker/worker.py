@@ -13,7 +13,7 @@ from functools import partial
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
-from pyadeq._async.kernel.client import Adeq
+from pyadeq._async.client.client import Adeq
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
 from pyadeq._core.kernel.options import checked_list

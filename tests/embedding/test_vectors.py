@@ -115,7 +115,10 @@ def test_what_is_left_out() -> None:
 
 
 def test_each_vector_has_a_line() -> None:
-    document = {"script": "x", "vectors": [{"argv": ["a"], "answer": ["ok", [["a"]]]}, {"argv": [], "error": "ADEQ_ARG"}]}
+    document = {
+        "script": "x",
+        "vectors": [{"argv": ["a"], "answer": ["ok", [["a"]]]}, {"argv": [], "error": "ADEQ_ARG"}],
+    }
     text = printed(document)
     assert json.loads(text) == document
     assert text.splitlines()[3:5] == [

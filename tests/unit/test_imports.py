@@ -92,6 +92,12 @@ def noun(path: str) -> str | None:
     return parts[2] if len(parts) > 2 and parts[1] in NOUN_LAYERS and parts[2] in ("queue", "lock") else None
 
 
+def upward(path: str, name: str) -> bool:
+    """Whether the kernel of a layer imports a noun, or the client that gives the nouns out."""
+    own, target = path.split("/")[:3], name.split(".")[:3]
+    return own[1] in NOUN_LAYERS and own[2:] == ["kernel"] and target[:2] == own[:2] and target[2:] != ["kernel"]
+
+
 def violations(sources: Mapping[str, str]) -> list[str]:
     """Every import, in files named by their paths, that points the wrong way."""
     parts = {Path(path).parts[1].removesuffix(".py") for path in sources} | LAYERS.keys()
@@ -111,6 +117,7 @@ def violations(sources: Mapping[str, str]) -> list[str]:
                 wrong = (
                     layer(target) > layer(own)
                     or len({noun(path.removesuffix(".py")), noun(name.replace(".", "/"))} - {None}) > 1
+                    or upward(path, name)
                     or {own, target} == {"_async", "_sync"}
                     or (layer(own) == EXT and private(target))
                     or (own in ALONE and target not in ALONE[own])
@@ -200,6 +207,8 @@ def test_a_package_may_import_its_own_modules() -> None:
         ("pyadeq/errors.py", "from pyadeq.models.lock import CycleEdge"),
         ("pyadeq/_core/lock/calls.py", "from pyadeq._core.queue.items import held"),
         ("pyadeq/_async/queue/leases.py", "from pyadeq.models.lock import LockRequest"),
+        ("pyadeq/_async/kernel/noun.py", "from pyadeq._async.client.client import Adeq"),
+        ("pyadeq/_core/kernel/call.py", "if TYPE_CHECKING:\n    from pyadeq._core.lock.calls import acquire"),
         ("pyadeq/_sync/queue.py", "from redis.asyncio import Redis"),
         ("pyadeq/__init__.py", "from pyadeq.ext.cli import main"),
         ("pyadeq/ext/cli.py", "from pyadeq._core.queue import item"),

@@ -14,20 +14,20 @@ from pyadeq import _nouns
 def test_of_a_noun_without_a_class_it_is_said_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder in ("lua", "pyadeq/_async/kernel", "pyadeq/_async/note"):
+    for folder in ("lua", "pyadeq/_async/client", "pyadeq/_async/note"):
         (tmp_path / folder).mkdir(parents=True)
     noun = {"word": "note", "title": "note book", "method": "short_notes", "field": "book"}
     (tmp_path / "lua/manifest.json").write_text(json.dumps({"nouns": {"note": noun}}))
     monkeypatch.setattr(_nouns, "ROOT", tmp_path)
-    monkeypatch.setattr(_nouns, "TARGET", tmp_path / "pyadeq/_async/kernel/nouns.py")
+    monkeypatch.setattr(_nouns, "TARGET", tmp_path / "pyadeq/_async/client/nouns.py")
     missing = "missing: pyadeq/_async/note/__init__.py with a class ShortNotes\n"
     assert _nouns.main([]) == 0
-    assert capsys.readouterr().out == f"{missing}changed: pyadeq/_async/kernel/nouns.py\n"
+    assert capsys.readouterr().out == f"{missing}changed: pyadeq/_async/client/nouns.py\n"
     assert _nouns.main(["--check"]) == 0
     assert capsys.readouterr().out == missing
     (tmp_path / "pyadeq/_async/note/__init__.py").touch()
     assert _nouns.main([]) == 0
-    assert capsys.readouterr().out == "changed: pyadeq/_async/kernel/nouns.py\n"
+    assert capsys.readouterr().out == "changed: pyadeq/_async/client/nouns.py\n"
     assert "    def note_books(self" in _nouns.TARGET.read_text()
 
 
@@ -38,9 +38,9 @@ def noun(word: str, title: str, method: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("title", "method", "taken"),
     [
-        ("mark", "badges", "marks is in pyadeq/_async/kernel/client.py"),  # a method of the client
-        ("badge", "names", "names is in pyadeq/_async/kernel/source.py"),
-        ("badge", "client", "client is in pyadeq/_async/kernel/client.py"),  # an attribute
+        ("mark", "badges", "marks is in pyadeq/_async/client/client.py"),  # a method of the client
+        ("badge", "names", "names is in pyadeq/_async/client/source.py"),
+        ("badge", "client", "client is in pyadeq/_async/client/client.py"),  # an attribute
         ("queue", "badges", "queues is in the noun queue"),
         ("badge", "queue", "queue is in the noun queue"),
         ("badge", "badges", "badges is in the noun stamp"),  # its plural is its method

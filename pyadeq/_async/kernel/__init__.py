@@ -1,1 +1,1 @@
-"""What all nouns share: clients, and how calls are sent."""
+"""What all nouns share: connections, and how calls are sent."""

@@ -18,7 +18,7 @@ import pytest
 import redis
 
 from pyadeq import Adeq, Every, Lease, Locks, Queue
-from pyadeq._sync.kernel import client
+from pyadeq._sync.client import client
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer

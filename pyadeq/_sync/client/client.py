@@ -1,4 +1,4 @@
-# Generated from pyadeq/_async/kernel/client.py by pyadeq/_unasync.py; do not edit.
+# Generated from pyadeq/_async/client/client.py by pyadeq/_unasync.py; do not edit.
 """The client: it sends calls, and creates queues and lock domains."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
+from pyadeq._sync.client.nouns import Nouns
 from pyadeq._sync.kernel.blocks import with_block
-from pyadeq._sync.kernel.nouns import Nouns
 from pyadeq._sync.kernel.pipeline import Pipeline
 from pyadeq._sync.kernel.runner import LONGEST_BLOCK
 from pyadeq._core.kernel.call import Call

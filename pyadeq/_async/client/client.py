@@ -10,8 +10,8 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
+from pyadeq._async.client.nouns import Nouns
 from pyadeq._async.kernel.blocks import with_block
-from pyadeq._async.kernel.nouns import Nouns
 from pyadeq._async.kernel.pipeline import Pipeline
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._core.kernel.call import Call

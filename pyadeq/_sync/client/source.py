@@ -1,4 +1,4 @@
-# Generated from pyadeq/_async/kernel/source.py by pyadeq/_unasync.py; do not edit.
+# Generated from pyadeq/_async/client/source.py by pyadeq/_unasync.py; do not edit.
 """How a client gives out nouns by their names. Large modules are imported only when needed."""
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""The client: it connects, and gives out the nouns."""
