@@ -89,18 +89,18 @@ gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, setting
 	$(PY) -m pyadeq.ext.server.api.openapi
 
 noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
-	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/lua/test_sizes.py -k $(NOUN).
+	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/nouns/test_sizes.py -k $(NOUN).
 	$(PY) lua/bundle.py
-	ADEQ_UPDATE_COSTS=$(NOUN) $(PY) -m pytest -q -p no:xdist tests/lua/test_costs.py
+	ADEQ_UPDATE_COSTS=$(NOUN) $(PY) -m pytest -q -p no:xdist tests/nouns/test_costs.py
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(NOUN).
-	$(PY) -m pytest -q -n 2 tests/lua tests/embedding/test_vectors.py tests/integration/test_cli_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
+	$(PY) -m pytest -q -n 2 tests/nouns tests/embedding/test_vectors.py tests/integration/test_cli_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
 
 verb: gen ## of VERB=queue.…: record its budget, costs and vectors, and run its tests
-	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/lua/test_sizes.py -k $(VERB).
+	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/nouns/test_sizes.py -k $(VERB).
 	$(PY) lua/bundle.py
-	ADEQ_UPDATE_COSTS=$(VERB) $(PY) -m pytest -q -p no:xdist tests/lua/test_costs.py
+	ADEQ_UPDATE_COSTS=$(VERB) $(PY) -m pytest -q -p no:xdist tests/nouns/test_costs.py
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(VERB).
-	$(PY) -m pytest -q -n 2 tests/lua tests/unit/test_areas.py tests/property/test_queue_machine.py -m 'not sizes' -k '$(subst queue.,,$(VERB)) or test_areas or test_queue_machine' $(ARGS)
+	$(PY) -m pytest -q -n 2 tests/nouns tests/unit/test_areas.py tests/property/test_queue_machine.py -m 'not sizes' -k '$(subst queue.,,$(VERB)) or test_areas or test_queue_machine' $(ARGS)
 
 check: $(READY) ## lint, spelling, types, Lua, and whether the generated files are current
 	$(VENV)/bin/ruff check
@@ -125,7 +125,7 @@ test-slow: $(READY) ## the same with the slow ones, as in CI
 	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not sizes' $(ARGS)
 
 sizes: $(READY) ## the longest legal calls of each script, in the worst legal states; takes minutes
-	$(PY) -m pytest -n 2 -m sizes tests/lua/test_sizes.py $(ARGS)
+	$(PY) -m pytest -n 2 -m sizes tests/nouns/test_sizes.py $(ARGS)
 
 mutants: $(READY) ## each guard, comparison and write of the scripts changed in turn: the tests must notice
 	$(PY) -m tests.mutation $(ARGS)
@@ -221,7 +221,7 @@ test-all: ## everything, for hours: all random histories, stories, mutants, size
 	$(MAKE) test-migrate
 
 soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
-	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/lua/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
+	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/nouns/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
 	ADEQ_SOAK_SECONDS=$(SOAK) $(PY) -m pytest -n 2 tests/property/locks/test_histories.py $(ARGS)
 	ADEQ_CHAOS=4 $(PY) -m pytest -n 2 tests/chaos $(ARGS)
 	ADEQ_MIGRATE_SEEDS=$$(date +%s):500 $(PY) -m pytest -n 2 tests/integration/migrate_random $(ARGS)

@@ -6,7 +6,7 @@
 sessions.json, `bench.client_calls` client_calls.json, `bench.service` service.json, `bench.worst_calls` worst.json,
 `bench.migrate` migrate.json, and `bench.before_after` before_after.json. `adeq bench` writes the others: valkey.json
 and changes.json, redis.json and changes_redis.json, and memory.json without an append-only file. `make figures`
-measures all but migrate.json and before_after.json again. The instruction counts are the recorded ones of tests/lua.
+measures all but migrate.json and before_after.json again. The instruction counts are the recorded ones of tests/nouns.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-COUNTED = Path(__file__).parent.parent / "tests/lua/instructions.toml"
+COUNTED = Path(__file__).parent.parent / "tests/nouns/instructions.toml"
 OWN = {"valkey": "Valkey", "redis": "Redis", "memory": "Valkey, nothing persisted"}
 LIFE, FLOOR = "enqueue, claim, settle", "floor: stream commands, in and out"
 Json = dict[str, Any]

@@ -2,7 +2,7 @@
 
     python -m bench.worst_calls [-o json] [--repeat N] [part of a name …]
 
-The states and calls are those of the size tests (tests/lua/sizes_of_*.py). The time is what the server spends on the
+The states and calls are those of the size tests (tests/nouns/*/sizes*.py). The time is what the server spends on the
 call: the CPU of its main thread, or the time that it counts for the script, whichever is less, for other work of the
 machine adds to both. Each call is made on a state of its own, as often as said.
 """
@@ -21,10 +21,12 @@ import redis
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.ext.bench.figures import machine
 from pyadeq.ext.bench.scene import engine_of
-from tests.lua import sizes_of_locks, sizes_of_queues, sizes_of_tasks, watched
-from tests.lua.benches import BENCHES
-from tests.lua.size import SIZES, Size
-from tests.lua.watched import WatchedClient
+from tests.nouns import watched
+from tests.nouns.benches import BENCHES
+from tests.nouns.lock import sizes as sizes_of_locks
+from tests.nouns.queue import sizes_of_queues, sizes_of_tasks
+from tests.nouns.size import SIZES, Size
+from tests.nouns.watched import WatchedClient
 
 __all__ = ["sizes_of_locks", "sizes_of_queues", "sizes_of_tasks"]
 

@@ -35,7 +35,7 @@ from tests.engines.engine import named_servers
 from tests.quick import PROFILE
 from tests.waiting import wait_until
 
-pytest.register_assert_rewrite("tests.lua.checks")  # other layers use it, too
+pytest.register_assert_rewrite("tests.nouns.queue.checks")  # other layers use it, too
 # redis-py reads the metadata of its own package for each connection, which takes longer than to connect.
 redis.utils.get_lib_version = cache(redis.utils.get_lib_version)
 # A shell ignores SIGINT for what it starts in the background, and so would the programs that tests interrupt.
@@ -124,7 +124,7 @@ def binary() -> Path:
 
 @pytest.fixture(scope="session")
 def server(binary: Path) -> Iterator[EmbeddedServer]:
-    """The server of this test process; that of tests/lua and tests/property is another."""
+    """The server of this test process; that of tests/nouns and tests/property is another."""
     with audited(binary) as server:
         yield server
 

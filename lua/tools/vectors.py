@@ -112,4 +112,4 @@ def _check_script(root: Path, script: Entry) -> Iterator[str]:
         return
     shown.update(OF_TWO_NOUNS.get(script["id"], ()))
     for missing in [one for one in wanted(script) if one not in shown]:
-        yield f"{path}: no vector of {script['id']} shows {missing}; if a scenario in tests/lua does, {RECORD}"
+        yield f"{path}: no vector of {script['id']} shows {missing}; if a scenario in tests/nouns does, {RECORD}"

@@ -10,11 +10,11 @@ from pyadeq._core.kernel.manifest import Argument, Script, library
 from pyadeq.keys import PATTERNS
 from tests.embedding import scenarios_of_arguments
 from tests.embedding.vectors import Call, Json, decode, encode, typed
-from tests.lua.arguments import good, slots, values
-from tests.lua.bench import Bench
-from tests.lua.scenario import Prepare, Scenario
-from tests.lua.scenarios import undamaged
-from tests.lua.watched import wire
+from tests.nouns.arguments import good, slots, values
+from tests.nouns.scenario import Prepare, Scenario
+from tests.nouns.scenarios import undamaged
+from tests.nouns.script_bench import Bench
+from tests.nouns.watched import wire
 
 SEVERAL = 3
 TRACED = {"trace": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "source": "tests"}

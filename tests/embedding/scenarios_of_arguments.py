@@ -8,9 +8,9 @@ from typing import Any
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff
 from pyadeq.schedule_models import Every, Schedule
-from tests.lua.lock_workbench import LockBench
-from tests.lua.scenario import AnyCall, Scenario, acks, settle, tasks
-from tests.lua.workbench import Workbench
+from tests.nouns.lock.workbench import LockBench
+from tests.nouns.queue.workbench import Workbench
+from tests.nouns.scenario import AnyCall, Scenario, acks, settle, tasks
 
 LARGE = b"x" * 4_097  # a result that is dropped while memory is full
 POLICY: dict[str, Any] = {

@@ -11,9 +11,9 @@ from pyadeq._core.kernel.call import Reply
 from pyadeq._core.kernel.manifest import Script, library
 from tests.embedding.states import State, read, restore
 from tests.embedding.vectors import BASES, base_of
-from tests.lua.bench import Bench, keys_of
-from tests.lua.benches import BENCHES
-from tests.lua.watched import WatchedClient
+from tests.nouns.benches import BENCHES
+from tests.nouns.script_bench import Bench, keys_of
+from tests.nouns.watched import WatchedClient
 
 
 class Stage:

@@ -7,8 +7,8 @@ from typing import Any
 
 from pyadeq._core.kernel.packing import Wire
 from tests.embedding.vectors import Json, plain, shown
-from tests.lua.bench import stored
-from tests.lua.watched import Server
+from tests.nouns.script_bench import stored
+from tests.nouns.watched import Server
 
 State = dict[str, Json]  # by what follows the base
 

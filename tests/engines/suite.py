@@ -28,7 +28,7 @@ from tests.attempts import attempt
 from tests.engines.engine import Absent, Engine, engines
 from tests.rotation import DAY, SLOW, is_due
 
-FOLDERS = ("tests/engines", "tests/integration", "tests/lua", "tests/property")
+FOLDERS = ("tests/engines", "tests/integration", "tests/nouns", "tests/property")
 
 
 @dataclass(frozen=True)

@@ -56,10 +56,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 )
     for command in ("lua/bundle.py", "pyadeq/_nouns.py", "pyadeq/_unasync.py"):
         run(root, command)
-    run_tests(root, "tests/lua/test_sizes.py", "-m", "sizes", "-k", NOUNS, ADEQ_UPDATE_BUDGETS="1")
+    run_tests(root, "tests/nouns/test_sizes.py", "-m", "sizes", "-k", NOUNS, ADEQ_UPDATE_BUDGETS="1")
     run(root, "lua/bundle.py")
     for noun in (NOUN, "badge", "bare"):
-        run_tests(root, "tests/lua/test_costs.py", ADEQ_UPDATE_COSTS=noun)
+        run_tests(root, "tests/nouns/test_costs.py", ADEQ_UPDATE_COSTS=noun)
     run_tests(root, "tests/embedding/test_vectors.py", "-k", NOUNS, ADEQ_UPDATE_CONFORMANCE="1")
     return root
 
@@ -98,15 +98,15 @@ def test_the_manifest_is_as_its_schema_says(copy: Path) -> None:
 
 
 def test_a_noun_with_one_script_and_one_setting_passes(copy: Path) -> None:
-    run_tests(copy, "tests/lua", "tests/embedding/test_vectors.py", "-k", "badge.")
+    run_tests(copy, "tests/nouns", "tests/embedding/test_vectors.py", "-k", "badge.")
 
 
 def test_each_role_may_call_its_scripts_and_no_other(copy: Path) -> None:
-    run_tests(copy, "tests/lua/test_access.py", "-k", "may_call or somebodys")
+    run_tests(copy, "tests/nouns/test_access.py", "-k", "may_call or somebodys")
 
 
 def test_the_suites_find_it(copy: Path) -> None:
-    places = ["tests/lua", "tests/embedding/test_vectors.py", "tests/integration/test_cli_tree.py"]
+    places = ["tests/nouns", "tests/embedding/test_vectors.py", "tests/integration/test_cli_tree.py"]
     said = run_tests(copy, *places, "tests/integration/test_docs.py", "-k", NOUN)
     assert int(said.split(" passed")[0].split()[-1]) > 150
     found = run_tests(copy, "--collect-only", *places, "-k", NOUN)

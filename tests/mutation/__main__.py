@@ -25,7 +25,7 @@ from tests.mutation.texts import all_mutants
 from tests.nouns.found import NOUNS
 
 BUILD = Path("build")
-PYTEST = ["-q", "-m", "not sizes", "tests/lua", "tests/property"]
+PYTEST = ["-q", "-m", "not sizes", "tests/nouns", "tests/property"]
 # Random order and several processes would be in the way; that modules are imported already is meant.
 PLUGINS = ["-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider"]
 TRACEBACKS = [] if SHOW else ["--tb=no"]  # to write one costs as much as a test

@@ -13,13 +13,12 @@ ALIKE = 8  # tests of one function before the next seem half as useful
 # By the beginning of a test's name: how likely it is that one that runs a line notices a change of it, in a thousand.
 # The first that fits counts. Those at 0 are not asked.
 CHANCES = {
-    "tests/lua/test_coverage.py": 0,  # looks at which lines run, not at what they do
-    "tests/lua/test_branches.py": 0,
-    "tests/lua/test_watched.py": 0,  # tests the watch
-    "tests/lua/test_malformed.py": 0,  # what the preamble refuses, which is generated
+    "tests/nouns/test_coverage.py": 0,  # looks at which lines run, not at what they do
+    "tests/nouns/test_watched.py": 0,  # tests the watch
+    "tests/nouns/test_malformed.py": 0,  # what the preamble refuses, which is generated
     # Too slow: each makes the calls of most scenarios.
-    "tests/lua/test_without_features.py": 0,
-    "tests/lua/test_access.py::test_a_role_has_every_command_of_its_scripts": 0,
+    "tests/nouns/queue/test_without_features.py": 0,
+    "tests/nouns/test_access.py::test_a_role_has_every_command_of_its_scripts": 0,
     # Too slow.
     "tests/property/locks/test_histories.py::test_histories[0]": 500,
     "tests/property/locks/test_histories.py": 0,
@@ -29,9 +28,10 @@ CHANCES = {
     "tests/property/test_shares.py::test_users": 0,
     "tests/property/test_queue_limits.py": 0,
     # By what they look at.
-    "tests/lua/test_guards_of_": 900,
-    "tests/lua/test_fuzz.py": 50,
-    "tests/lua/test_scenarios.py": 50,
+    "tests/nouns/test_guards_of_": 900,
+    "tests/nouns/lock/test_guards_of_": 900,
+    "tests/nouns/test_fuzz.py": 50,
+    "tests/nouns/test_scenarios.py": 50,
     "tests/property/": 200,
 }
 USUAL = 100

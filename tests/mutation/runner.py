@@ -28,13 +28,13 @@ from hypothesis import HealthCheck, Phase, settings
 from pyadeq._core.kernel.manifest import library
 from pyadeq.embedded import EmbeddedServer
 from tests.conftest import server_binary
-from tests.lua.watched import Server, WatchedClient
 from tests.mutation import trace
 from tests.mutation.child import Child, Write
 from tests.mutation.operators import Mutant
 from tests.mutation.order import Order, chance
 from tests.mutation.report import Result
 from tests.mutation.texts import holders, install, mutated, original
+from tests.nouns.watched import Server, WatchedClient
 
 BUSY = 2.0  # seconds that no script takes
 PATIENCE = 2.0  # seconds of CPU for a test, and more for one that takes long
@@ -97,13 +97,13 @@ class Runner:
 
     def _open(self, session: pytest.Session) -> None:
         """Make what all tests share, by running one that uses it."""
-        first: Any = next(item for item in session.items if "tests/lua/test_stats.py" in item.nodeid)
+        first: Any = next(item for item in session.items if "tests/nouns/queue/test_stats.py" in item.nodeid)
         reports = runtestprotocol(first, log=False, nextitem=self.shared)
         assert all(report.passed for report in reports), "\n".join(report.longreprtext for report in reports)
         fixtures = first._fixtureinfo.name2fixturedefs
         self.watched: WatchedClient = fixtures["watched"][-1].cached_result[0]
         self.watched.compile()
-        # Those of tests/lua and of tests/property are not the same.
+        # Those of tests/nouns and of tests/property are not the same.
         self.fixtures = {name: set[Any]() for name in ("server", "url", "pool")}
         for item in self.items.values():
             for name, found in self.fixtures.items():

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from pyadeq._core.kernel.manifest import library
-from tests.lua.sources import as_written, paths, text_of
 from tests.mutation.by_hand import BY_HAND
 from tests.mutation.operators import Mutant, mutants
 from tests.mutation.report import Result, shortfalls, survivors
 from tests.mutation.texts import all_mutants, mutated
+from tests.nouns.sources import as_written, paths, text_of
 from tests.unit.lua_tree import LUA
 
 pytestmark = pytest.mark.any_engine

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from pyadeq._core.kernel.manifest import Script, library
-from tests.lua import sources
 from tests.mutation.by_hand import by_hand
 from tests.mutation.operators import Mutant, mutants
+from tests.nouns import sources
 
 
 @cache

@@ -15,15 +15,15 @@ import pytest
 
 from pyadeq._core.kernel.call import Call, Reply
 from pyadeq._core.kernel.manifest import library
-from tests.lua.sources import origins
-from tests.lua.sources import sources as known
-from tests.lua.watched import WatchedClient
+from tests.nouns.sources import origins
+from tests.nouns.sources import sources as known
+from tests.nouns.watched import WatchedClient
 from tests.property.link import Link
 from tests.unit.lua_tree import LUA
 
 ROOT = LUA.parent
 Line = tuple[str, int]  # a source and a line of it
-SCENARIOS = "tests/lua/test_scenarios.py"
+SCENARIOS = "tests/nouns/test_scenarios.py"
 # Their calls are not seen: they count as running every line of a lock script, and cost so many µs.
 UNSEEN = {"tests/property/locks/test_histories.py": 1_000_000, "tests/property/locks/test_corners.py": 20_000}
 
@@ -98,7 +98,7 @@ def sources() -> dict[tuple[str, int], Line]:
 def fingerprint(names: Sequence[str]) -> str:
     """Of all that a trace depends on."""
     found = hashlib.sha256("\n".join([*names, *(library()[id].sha1 for id in library())]).encode())
-    for folder in ("tests/lua", "tests/property", "tests/mutation"):
+    for folder in ("tests/nouns", "tests/property", "tests/mutation"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             found.update(path.read_bytes())
     return found.hexdigest()

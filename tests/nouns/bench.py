@@ -1,4 +1,4 @@
-"""What a test of scripts works on, for a noun that needs nothing special. See tests/lua/bench.py."""
+"""What a test of scripts works on, for a noun that needs nothing special. See tests/nouns/script_bench.py."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.manifest import Script, library
 from pyadeq._core.kernel.nouncalls import NounCalls
 from tests.audit import audit
-from tests.lua.arguments import good
-from tests.lua.bench import Bench, Dump
-from tests.lua.watched import WatchedClient
+from tests.nouns.arguments import good
+from tests.nouns.script_bench import Bench, Dump
+from tests.nouns.watched import WatchedClient
 
 KEPT: Final = {":config", ":events", ":counters"}  # as long as the noun itself
 AGES: Final = 100 * 365 * 86_400_000  # ms: longer than any setting, and within what the kernel's scripts take as a time

@@ -1,8 +1,7 @@
-"""The nouns whose tests are in folders beside this file.
+"""What a noun has in its folder beside this file, in place of a default.
 
-A folder has scenarios.py, and if need be model.py, bench.py and arguments.py.
-
-Whatever tests all nouns finds them here. Queues and locks are older: their modules are elsewhere in tests.
+A folder has scenarios.py, and if need be model.py, bench.py and arguments.py. Queues and locks are older: they have a
+bench and models of their own.
 """
 
 from __future__ import annotations
@@ -23,9 +22,3 @@ def own(noun: str, module: str, name: str, default: Any) -> Any:
     if not (HERE / noun / f"{module}.py").exists():
         return default
     return getattr(import_module(f"tests.nouns.{noun}.{module}"), name, default)
-
-
-def load_scenarios() -> None:
-    """Import those of each noun, which adds them to the others."""
-    for noun in NOUNS:
-        import_module(f"tests.nouns.{noun}.scenarios")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyadeq import library
-from tests.lua.sources import paths, rebuilt, text_of
+from tests.nouns.sources import paths, rebuilt, text_of
 
 
 def planted(old: str, new: str) -> Callable[[str], str]:

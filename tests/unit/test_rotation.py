@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from tests.lua import sources
 from tests.mutation.by_hand import BY_HAND, by_hand
 from tests.mutation.operators import mutants
+from tests.nouns import sources
 from tests.rotation import SLOW, is_due, is_test_due, number_of
 
 TODAY = 20_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.lua.bench import Dump
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import applying, draft, in_review
+from tests.nouns.script_bench import Dump
 
 YEAR: Final = 365 * 86_400_000  # ms: as long as a review, an approval and a step of escalation may last
 STEPS: Final = 7  # a lease ends, then the approval; three escalations, a timeout; and one more

@@ -6,7 +6,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.scenarios_of_delegations import misfits
 from tests.nouns.change.states import (
@@ -21,6 +20,7 @@ from tests.nouns.change.states import (
     policy,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario
 
 FOR_KIM: dict[str, Any] = {"kind": "agent", "principal": "kim"}
 FOR_ZOE: dict[str, Any] = {"kind": "agent", "principal": "zoe"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     DAY,
@@ -26,6 +25,7 @@ from tests.nouns.change.states import (
     submit,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 
 def respond(bench: NounBench, one: Seen, actor: str, action: str = "approve", **fields: Any) -> AnyCall:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     CONTENT,
@@ -25,6 +24,7 @@ from tests.nouns.change.states import (
     policy,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 
 def set_one(bench: NounBench, user: str = "bob", name: str = "d", **fields: Any) -> AnyCall:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     DAY,
@@ -25,6 +24,7 @@ from tests.nouns.change.states import (
     submit,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario
 
 
 @scenario(1, 100)

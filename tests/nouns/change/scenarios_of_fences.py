@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import applying
+from tests.nouns.scenario import AnyCall, scenario
 
 
 @scenario(0)

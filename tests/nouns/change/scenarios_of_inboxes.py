@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import DAY, answer, assess, draft, in_review, instead
+from tests.nouns.scenario import AnyCall, scenario
 
 
 @scenario(0)

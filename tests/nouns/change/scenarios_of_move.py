@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     DAY,
@@ -19,6 +18,7 @@ from tests.nouns.change.states import (
     revised,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 
 @scenario(0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import people, policy
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 ALL: dict[str, Any] = {
     "required": 2,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     LARGE,
@@ -20,6 +19,7 @@ from tests.nouns.change.states import (
     revised,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario
 
 
 @scenario(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     about_to_be_over,
@@ -22,6 +21,7 @@ from tests.nouns.change.states import (
     submit,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 BREAK: dict[str, Any] = {"actor": "olga", "reason": "the shop is down"}
 

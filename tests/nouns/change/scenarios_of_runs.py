@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import (
     LARGE,
@@ -22,6 +21,7 @@ from tests.nouns.change.states import (
     revised,
     submitted,
 )
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 
 def end(bench: NounBench, result: str = "success", token: str = "token", **fields: Any) -> AnyCall:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
 from tests.nouns.change.states import LARGE, approved, in_review
+from tests.nouns.scenario import AnyCall, scenario
 
 LOCKED = {"resources": ["a:1", "a:2"]}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.bench import Dump
 from tests.nouns.bench import NounBench
+from tests.nouns.script_bench import Dump
 
 KEPT = (":value:", ":history:", ":changed", ":revs")  # of names that were not removed
 

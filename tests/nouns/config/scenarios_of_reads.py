@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.config.bench import Bench
+from tests.nouns.scenario import AnyCall, scenario
 
 DAY = 86_400_000
 LARGE = b"x" * 65_536

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any, Final
 
-from tests.lua.bench import Dump
 from tests.nouns.bench import NounBench
+from tests.nouns.script_bench import Dump
 
 LATER: Final = 4_100_000_000_000  # ms: after the present, so ids that a server gives follow those of the test
 LAYOUT: Final = ("layout", 1, "layout_min", 1, "clock", "test")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.events.bench import Bench
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 DAY = 86_400_000
 LONG = ("payload", "x" * 300_000)

@@ -6,10 +6,10 @@ from typing import Any
 
 import redis
 
-from tests.lua.bench import Dump
-from tests.lua.scenario import AnyCall
-from tests.lua.watched import WatchedClient
 from tests.nouns.bench import NounBench
+from tests.nouns.scenario import AnyCall
+from tests.nouns.script_bench import Dump
+from tests.nouns.watched import WatchedClient
 
 KEPT = (":rules", ":g:", ":l:", ":c:", ":r:")  # with a test clock nothing expires by itself
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.rate.bench import RULES, Bench, hit, ready
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 MANY: dict[str, Any] = {f"n{number}": {"limit": 10, "period": 60} for number in range(8)}
 LOGS: dict[str, Any] = {f"n{number}": {"algorithm": "log", "limit": 5000, "period": 60} for number in range(8)}

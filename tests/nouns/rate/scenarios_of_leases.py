@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.rate.bench import Bench, ready
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 
 def leased(bench: Bench, n: int) -> Bench:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.rate.bench import RULES, Bench
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 
 def set_rules(bench: Bench, **rule: Any) -> AnyCall:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.lua.bench import Dump
 from tests.nouns.bench import NounBench
+from tests.nouns.script_bench import Dump
 
 
 class Bench(NounBench):

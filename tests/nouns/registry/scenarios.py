@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.lua.scenario import AnyCall, scenario
 from tests.nouns.bench import NounBench
+from tests.nouns.scenario import AnyCall, scenario
 
 LONGEST = "n" * 94
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq._core.session.ids import handle_of
-from tests.lua.scenario import AnyCall, scenario, sent
 from tests.nouns.bench import NounBench
+from tests.nouns.scenario import AnyCall, scenario, sent
 
 WHOLE: dict[str, Any] = {
     "name": "Ann",

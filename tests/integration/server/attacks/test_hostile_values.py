@@ -52,7 +52,7 @@ from tests.integration.server.attacks.test_who_may_do_what import (
 )
 from tests.integration.server.attacks.test_who_may_do_what import body_of as least
 from tests.integration.server.conftest import Ask
-from tests.lua.arguments import noun_of, slots, values
+from tests.nouns.arguments import noun_of, slots, values
 
 pytestmark = pytest.mark.any_engine
 HERE: Final = "@@here@@"
