@@ -1,4 +1,4 @@
-# Every target sets up what it needs; `make help` lists them.
+# Every target sets up what it needs; `make help` lists those of every day, `make help-all` all.
 # PYTHON=…        the Python that .venv is made with; otherwise the first on the PATH that is new enough and runs
 # NOUN=…          for `make noun`
 # ARGS=…          more arguments for pytest, or for bench-peers
@@ -60,10 +60,13 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup gen noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
+.PHONY: help help-all setup gen noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
 
-help: ## list the targets
+help: ## list the targets of every day
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+help-all: ## list all targets
+	@awk -F ':.*##[+]? ' '/^[a-z0-9-]+:.*##[+]? / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## make .venv with all that the other targets need
 
@@ -124,7 +127,7 @@ test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey 
 test-slow: $(READY) ## the same with the slow ones, as in CI
 	$(PY) -m tests.attempts -n 4 --dist worksteal -m 'not sizes' $(ARGS)
 
-sizes: $(READY) ## the longest legal calls of each script, in the worst legal states; takes minutes
+sizes: $(READY) ##+ the longest legal calls of each script, in the worst legal states; takes minutes
 	$(PY) -m pytest -n 2 -m sizes tests/nouns/test_sizes.py $(ARGS)
 
 mutants: $(READY) ## each guard, comparison and write of the scripts changed in turn: the tests must notice
@@ -133,7 +136,7 @@ mutants: $(READY) ## each guard, comparison and write of the scripts changed in 
 test-unit: $(READY) ## the tests that need no server
 	$(PY) -m pytest tests/unit $(ARGS)
 
-test-s3: $(S3_READY) ## an archive in S3, as moto serves it, in an environment of its own
+test-s3: $(S3_READY) ##+ an archive in S3, as moto serves it, in an environment of its own
 	$(S3)/bin/python -m tests.archive_s3
 
 $(S3_READY): pyproject.toml $(READY)
@@ -145,19 +148,19 @@ $(S3_READY): pyproject.toml $(READY)
 test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a browser, in an environment of its own; needs chromium
 	$(WEB)/bin/python -m tests.attempts -n 2 --dist worksteal $(wildcard tests/web tests/browser) $(ARGS)
 
-test-frameworks: $(FRAMEWORKS_READY) ## FastAPI, Flask, Django 5.2 and 6, LangGraph and more, in environments of their own
+test-frameworks: $(FRAMEWORKS_READY) ##+ FastAPI, Flask, Django 5.2 and 6, LangGraph and more, in environments of their own
 	$(FRAMEWORKS)/bin/python -m tests.attempts -n 2 --dist worksteal tests/frameworks $(ARGS)
 	@python='$(PYTHON_DJANGO6)'; \
 	if [ -z "$$python" ]; then echo "Django 6 is not tested: no Python >= 3.12 is on the PATH or in pyenv"; \
 	else $(MAKE) --no-print-directory test-django6 PYTHON_DJANGO6="$$python"; fi
 
-test-django6: $(DJANGO6_READY) ## the backend of django.tasks on Django 6; needs Python 3.12
+test-django6: $(DJANGO6_READY) ##+ the backend of django.tasks on Django 6; needs Python 3.12
 	$(DJANGO6)/bin/python -m tests.attempts tests/frameworks/django $(ARGS)
 
-test-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ## moving from Celery, RQ, BullMQ and older layouts, with the real packages, in environments of their own; needs Node 20
+test-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ##+ moving from Celery, RQ, BullMQ and older layouts, with the real packages, in environments of their own; needs Node 20
 	$(MIGRATE)/bin/python -m tests.attempts -n 2 tests/migrate $(ARGS)
 
-pictures: $(WEB_READY) ## draw the pictures of the board in docs/assets/board; needs chromium
+pictures: $(WEB_READY) ##+ draw the pictures of the board in docs/assets/board; needs chromium
 	$(WEB)/bin/python -m tests.browser.pictures
 
 $(WEB_READY): pyproject.toml $(READY)
@@ -202,10 +205,10 @@ $(DJANGO6_READY): pyproject.toml
 test-engines: $(READY) ## the tests whose outcome depends on the server, on all engines and modes that test leaves out
 	$(PY) -m tests.engines.suite $(ENGINES) --clusters=$(CLUSTERS) -- $(ARGS)
 
-test-embedding: $(READY) ## the clients for other languages, with what their registries have; needs Node 20, Rust 1.88, Go 1.24
+test-embedding: $(READY) ##+ the clients for other languages, with what their registries have; needs Node 20, Rust 1.88, Go 1.24
 	ADEQ_TEST_EMBEDDING=1 $(PY) -m tests.attempts tests/embedding $(ARGS)
 
-simulate: $(READY) ## SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
+simulate: $(READY) ##+ SEEDS stories (1000) of clients, faults and one server, on a virtual clock; ARGS='--seed 7' tells one
 	$(PY) -m tests.simulation --seeds $(SEEDS) $(ARGS)
 
 test-all: ## everything, for hours: all random histories, stories, mutants, sizes, engines and other languages
@@ -220,7 +223,7 @@ test-all: ## everything, for hours: all random histories, stories, mutants, size
 	$(MAKE) test-frameworks
 	$(MAKE) test-migrate
 
-soak: $(READY) ## new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
+soak: $(READY) ##+ new random calls and histories, those of locks for SOAK seconds (600), and a hundred thousand stories
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/nouns/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
 	ADEQ_SOAK_SECONDS=$(SOAK) $(PY) -m pytest -n 2 tests/property/locks/test_histories.py $(ARGS)
 	ADEQ_CHAOS=4 $(PY) -m pytest -n 2 tests/chaos $(ARGS)
@@ -247,20 +250,20 @@ bench: $(READY) ## the time of each operation; the server's CPU and memory for t
 	$(PY) -m bench.rate_cpu
 	$(PY) -m bench.lock_contended
 
-bench-peers: $(READY) ## one worker beside BullMQ, Celery, RQ and eight more; needs Node; ARGS='--rounds 1 --tasks 2000'
+bench-peers: $(READY) ##+ one worker beside BullMQ, Celery, RQ and eight more; needs Node; ARGS='--rounds 1 --tasks 2000'
 	$(PY) -m bench.peers $(ARGS)
 
-before-after: $(READY) ## single calls, the steady state and more, beside the version at COMMIT and beside peers, in 15 minutes; needs Node
+before-after: $(READY) ##+ single calls, the steady state and more, beside the version at COMMIT and beside peers, in 15 minutes; needs Node
 	@[ -n "$(COMMIT)" ] || { echo "Name the version before: make before-after COMMIT=…" >&2; exit 1; }
 	$(PY) -m bench.before_after $(COMMIT) $(ARGS) -o json > build/before_after.json
 	mv build/before_after.json bench/results/before_after.json
 	$(MAKE) performance
 
-bench-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ## move 100,000 tasks of each peer and older layout with 50 kills, in 50 minutes on an idle machine; ARGS='rq stream' or ARGS='--kills 0'
+bench-migrate: $(MIGRATE_READY) $(BULLMQ_READY) ##+ move 100,000 tasks of each peer and older layout with 50 kills, in 50 minutes on an idle machine; ARGS='rq stream' or ARGS='--kills 0'
 	$(MIGRATE)/bin/python -m bench.migrate --into bench/results/migrate.json $(ARGS)
 	$(MAKE) performance
 
-figures: $(READY) ## measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis
+figures: $(READY) ##+ measure all that docs/performance.md shows, in an hour and a half on an idle machine; needs Node and Redis
 	$(PY) -m bench.lock_contended -o json > bench/results/locks.json
 	$(VENV)/bin/adeq bench cost paths drain latency growth memory idle recovery --most 2000000 -o json > bench/results/valkey.json
 	$(VENV)/bin/adeq bench changes -o json > bench/results/changes.json
@@ -278,10 +281,10 @@ figures: $(READY) ## measure all that docs/performance.md shows, in an hour and 
 	$(PY) -m bench.board
 	$(MAKE) performance
 
-performance: $(READY) ## write docs/performance.md and its pictures from bench/results
+performance: $(READY) ##+ write docs/performance.md and its pictures from bench/results
 	$(PY) -m bench.page
 
-bench-losses: $(READY) ## what is lost at each durability when the server dies, loses power, or fails over
+bench-losses: $(READY) ##+ what is lost at each durability when the server dies, loses power, or fails over
 	$(PY) -m bench.losses $(ARGS)
 
 packages: package-python package-npm package-crate package-go ## what registries take, in build/packages; needs npm and cargo
