@@ -1,7 +1,7 @@
 """A noun of the ten files in tests/new_noun/files is found by everything, on a copy of this repository.
 
 Beside it is `badge` of tests/new_noun/second, as little a noun as there may be, and `bare`: the same without a Python
-class. See CONTRIBUTING.
+class. See new_noun/README.md.
 """
 
 from __future__ import annotations
