@@ -16,7 +16,7 @@ from typing import Any
 
 from pyadeq import Adeq, Event, Queue
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.archive import Archive, Archived
+from pyadeq.ext.operate.archive import Archive, Archived
 from pyadeq.ids import new_ulid
 
 TASKS = 10_000

@@ -23,8 +23,8 @@ import matplotlib
 from PIL import Image
 
 from pyadeq import EmbeddedServer
-from pyadeq.ext.metrics.board import MARKS, Drawn, panels
-from pyadeq.ext.metrics.rules import rules
+from pyadeq.ext.operate.metrics.board import MARKS, Drawn, panels
+from pyadeq.ext.operate.metrics.rules import rules
 from tests.conftest import free_port
 from tests.prometheus import Exporter, Prometheus, Series
 

@@ -29,7 +29,7 @@ import redis
 
 from pyadeq import Adeq, EmbeddedServer
 from pyadeq import asyncio as aio
-from pyadeq.ext.bench.figures import machine, quantile
+from pyadeq.ext.prove.bench.figures import machine, quantile
 
 PAYLOAD = b"x" * 200
 MANY = 1_000_000

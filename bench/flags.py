@@ -31,7 +31,7 @@ from openfeature import api
 from openfeature.evaluation_context import EvaluationContext
 
 from pyadeq import Adeq, EmbeddedServer
-from pyadeq.ext.openfeature import FlagProvider
+from pyadeq.ext.connect.openfeature import FlagProvider
 
 WHO = EvaluationContext("5c3d8535-f81a-4478-a6d3-afaa4d51199e", {"tier": "gold"})
 ON_OFF = {"state": "ENABLED", "variants": {"on": True, "off": False}, "defaultVariant": "on"}

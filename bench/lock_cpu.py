@@ -30,7 +30,7 @@ import redis
 from pyadeq import EmbeddedServer, LockCalls
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.manifest import library
-from pyadeq.ext.bench.scene import main_thread, sender
+from pyadeq.ext.prove.bench.scene import main_thread, sender
 from pyadeq.ids import new_ulid
 
 BASE = "ade:{lock:bench}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pyadeq.embedded import EmbeddedServer, find_binary
-from pyadeq.ext.chaos.history import History
+from pyadeq.ext.prove.chaos.history import History
 from tests.chaos.disasters import Play, can_have, crash, failover, power_cut, promotion
 from tests.chaos.load import Load
 

@@ -45,11 +45,11 @@ from redis import Redis
 from bench.call_times import Times, timed_client, times_of
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.bench.figures import machine
-from pyadeq.ext.bench.scene import engine_of
-from pyadeq.ext.migrate import Migration
-from pyadeq.ext.migrate.escrow import MOST
-from pyadeq.ext.migrate.reports import Moved
+from pyadeq.ext.move.migrate import Migration
+from pyadeq.ext.move.migrate.escrow import MOST
+from pyadeq.ext.move.migrate.reports import Moved
+from pyadeq.ext.prove.bench.figures import machine
+from pyadeq.ext.prove.bench.scene import engine_of
 from tests.engines.engine import named_servers
 from tests.migrate.cutting_over import STEPS, cut_over_under_fire, named_steps
 from tests.migrate.locking import STEPS as LOCK_STEPS

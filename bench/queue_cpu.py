@@ -24,7 +24,7 @@ from typing import Any
 import redis
 
 from pyadeq import EmbeddedServer, QueueCalls, Task
-from pyadeq.ext.bench.scene import main_thread, sender
+from pyadeq.ext.prove.bench.scene import main_thread, sender
 from pyadeq.ids import new_incarnation, new_ulid
 
 PAYLOAD = b"x" * 200

@@ -24,7 +24,7 @@ import redis
 
 from bench.queue_cpu import PAYLOAD
 from pyadeq import Adeq, EmbeddedServer, Every, Lease, Queue, Task
-from pyadeq.ext.bench.scene import main_thread
+from pyadeq.ext.prove.bench.scene import main_thread
 from pyadeq.ids import new_incarnation
 
 USERS = 10

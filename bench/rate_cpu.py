@@ -28,8 +28,8 @@ from pyadeq import Adeq, EmbeddedServer
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.nouncalls import NounCalls
 from pyadeq._core.rate.calls import HitCalls
-from pyadeq.ext.bench.figures import machine
-from pyadeq.ext.bench.scene import main_thread, sender
+from pyadeq.ext.prove.bench.figures import machine
+from pyadeq.ext.prove.bench.scene import main_thread, sender
 
 BASE = "ade:{rate:bench}"
 MANY = 1_000_000

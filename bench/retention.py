@@ -23,9 +23,9 @@ from typing import Any
 
 from bench.peers.environments import ROOT, environment, exported
 from pyadeq import Queue
-from pyadeq.ext.bench.cost import steps
-from pyadeq.ext.bench.figures import machine
-from pyadeq.ext.bench.scene import Plan, Scene
+from pyadeq.ext.prove.bench.cost import steps
+from pyadeq.ext.prove.bench.figures import machine
+from pyadeq.ext.prove.bench.scene import Plan, Scene
 
 KEPT = (1_000, 100_000, 1_000_000)
 TASKS = 10_000  # of a round

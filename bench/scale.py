@@ -25,7 +25,7 @@ import redis
 from bench.queue_cpu import PAYLOAD, per_task, prepare
 from pyadeq import Adeq, EmbeddedServer, QueueCalls, Task
 from pyadeq._core.queue.partitions import PartitionMap, make_tags
-from pyadeq.ext.bench.scene import sender
+from pyadeq.ext.prove.bench.scene import sender
 from pyadeq.ids import new_incarnation, new_ulid
 from pyadeq.keys import SLOTS, hash_slot, partition_base
 

@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from pyadeq import Adeq, EmbeddedServer, Task
-from pyadeq.ext.bench.figures import machine
+from pyadeq.ext.prove.bench.figures import machine
 
 QUEUE = "mail"
 RATE = 1000  # requests a second

@@ -21,8 +21,8 @@ import redis
 from pyadeq import EmbeddedServer
 from pyadeq._core.kernel.manifest import library
 from pyadeq._core.kernel.nouncalls import NounCalls
-from pyadeq.ext.bench.figures import machine
-from pyadeq.ext.bench.scene import main_thread, sender
+from pyadeq.ext.prove.bench.figures import machine
+from pyadeq.ext.prove.bench.scene import main_thread, sender
 
 BASE = "ade:{session:bench/00}"
 LONG = 31_536_000.0  # seconds

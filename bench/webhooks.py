@@ -26,8 +26,8 @@ from datetime import datetime
 
 from pyadeq.asyncio import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.bench.figures import machine
-from pyadeq.ext.webhooks import Allowed, AsyncWebhooks, new_secret, serve
+from pyadeq.ext.outgoing.webhooks import Allowed, AsyncWebhooks, new_secret, serve
+from pyadeq.ext.prove.bench.figures import machine
 
 BAR = 1.1
 SECRET = "ADEQ_BENCH_WEBHOOK_SECRET"

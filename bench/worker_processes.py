@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from pyadeq import Adeq, EmbeddedServer, Queue, Task
-from pyadeq.ext.bench.figures import machine
+from pyadeq.ext.prove.bench.figures import machine
 
 BAR = 0.8
 JOBS = """

@@ -19,8 +19,8 @@ from typing import Any
 import redis
 
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.bench.figures import machine
-from pyadeq.ext.bench.scene import engine_of
+from pyadeq.ext.prove.bench.figures import machine
+from pyadeq.ext.prove.bench.scene import engine_of
 from tests.nouns import watched
 from tests.nouns.benches import BENCHES
 from tests.nouns.lock import sizes as sizes_of_locks

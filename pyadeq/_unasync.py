@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TREES = (
     ("pyadeq/_async", "pyadeq/_sync", "*.py"),
-    ("pyadeq/ext/webhooks/_async", "pyadeq/ext/webhooks/_sync", "*.py"),
+    ("pyadeq/ext/outgoing/webhooks/_async", "pyadeq/ext/outgoing/webhooks/_sync", "*.py"),
     ("tests/integration/aio", "tests/integration/sync", "*.py"),
 )
 # These have no twin.

@@ -1,6 +1,6 @@
 """The protocol of codecs, which sign or encrypt payloads, results and errors.
 
-`pyadeq.ext.crypto` has two. Your own codec can fetch its keys elsewhere, or keep large payloads in another store.
+`pyadeq.ext.connect.crypto` has two. Your own codec can fetch its keys elsewhere, or keep large payloads elsewhere.
 """
 
 from __future__ import annotations

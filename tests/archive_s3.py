@@ -18,7 +18,7 @@ from moto.server import ThreadedMotoServer
 
 from pyadeq import Adeq, Event
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.archive import Archive
+from pyadeq.ext.operate.archive import Archive
 from pyadeq.ids import new_ulid
 
 EVENTS = 20_000

@@ -19,8 +19,8 @@ from bench.peers.contract import KEEP_SECONDS, WARM
 from bench.peers.environments import Peer
 from pyadeq import EmbeddedServer
 from pyadeq.errors import AdeqError
-from pyadeq.ext.bench.cost import steps
-from pyadeq.ext.bench.scene import Plan, Scene, main_thread
+from pyadeq.ext.prove.bench.cost import steps
+from pyadeq.ext.prove.bench.scene import Plan, Scene, main_thread
 
 T = TypeVar("T")
 

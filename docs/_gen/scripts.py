@@ -14,8 +14,8 @@ from pyadeq._settings import facts
 from pyadeq._worker.health import Health
 from pyadeq._worker.metrics import HealthCollector
 from pyadeq.errors import SCRIPT_ERRORS
-from pyadeq.ext.metrics.rules import ALERTS, all_records
-from pyadeq.ext.metrics.table import LABELS, TABLE
+from pyadeq.ext.operate.metrics.rules import ALERTS, all_records
+from pyadeq.ext.operate.metrics.table import LABELS, TABLE
 from pyadeq.models.setting import Setting
 from pyadeq.models.settings import SETTINGS
 

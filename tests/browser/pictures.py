@@ -12,8 +12,8 @@ from typing import Final
 from playwright.sync_api import sync_playwright
 
 from pyadeq import Adeq, EmbeddedServer
-from pyadeq.ext.demo.scene import CHANGE, fill
 from pyadeq.ext.operations.rights import all_rights
+from pyadeq.ext.prove.demo.scene import CHANGE, fill
 from pyadeq.ext.server.tokens import NAMESPACE, new_token
 from tests.browser.conftest import launched, logged_in
 from tests.serving import serving

@@ -10,13 +10,13 @@ from typing import Final
 from starlette.routing import Route
 
 from pyadeq import Adeq
-from pyadeq.ext.demo import scene
-from pyadeq.ext.demo.scene import CHANGE, ODD, RATES, REALM
+from pyadeq.ext.outgoing.webhooks import Webhooks
+from pyadeq.ext.outgoing.webhooks.endpoints import QUEUE
+from pyadeq.ext.prove.demo import scene
+from pyadeq.ext.prove.demo.scene import CHANGE, ODD, RATES, REALM
 from pyadeq.ext.server.api.bulk_runs import NAMESPACE, Stored
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
-from pyadeq.ext.webhooks import Webhooks
-from pyadeq.ext.webhooks.endpoints import QUEUE
 
 BULK: Final = "retried"
 """A bulk that has ended."""

@@ -20,7 +20,7 @@ import redis.asyncio
 from pyadeq._version import __version__
 from pyadeq.asyncio import Adeq, Failure, Task
 from pyadeq.errors import LayoutError, LeaseLost
-from pyadeq.ext.chaos import RecordedQueue, Recorder, gather, judge, load_recorded
+from pyadeq.ext.prove.chaos import RecordedQueue, Recorder, gather, judge, load_recorded
 
 HELD, DEAD = 150, 250  # more than a step of the migration
 LANE = "group/held"

@@ -19,7 +19,7 @@ from redis.asyncio import sentinel
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
-from pyadeq.ext.chaos.history import MarkKind
+from pyadeq.ext.prove.chaos.history import MarkKind
 from tests.chaos.load import Connect
 from tests.chaos.power import PowerCut
 from tests.chaos.proxy import Proxy

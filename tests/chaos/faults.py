@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from random import Random
 
-from pyadeq.ext.chaos.run import Run
+from pyadeq.ext.prove.chaos.run import Run
 from tests.chaos.arena import Arena
 
 Strike = Callable[[Arena, Run, Random], AbstractContextManager[None]]

@@ -14,9 +14,9 @@ from typing import Self, TypeVar
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.ext.chaos.history import History, gather
-from pyadeq.ext.chaos.judge import Verdict, judge
-from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue, Recorder
+from pyadeq.ext.prove.chaos.history import History, gather
+from pyadeq.ext.prove.chaos.judge import Verdict, judge
+from pyadeq.ext.prove.chaos.recorder import RecordedLocks, RecordedQueue, Recorder
 from tests.chaos.conftest import SCALE
 
 LOADED = 0.7 * max(SCALE, 1)  # seconds of load before something happens

@@ -25,10 +25,10 @@ from time import monotonic, sleep
 import redis
 from rich.console import Console
 
-from pyadeq.ext.chaos.judge import judge
-from pyadeq.ext.chaos.report import Report, print_report, report_on, together
-from pyadeq.ext.chaos.run import Run
-from pyadeq.ext.chaos.workload import Scene
+from pyadeq.ext.prove.chaos.judge import judge
+from pyadeq.ext.prove.chaos.report import Report, print_report, report_on, together
+from pyadeq.ext.prove.chaos.run import Run
+from pyadeq.ext.prove.chaos.workload import Scene
 from tests.audit import audit
 from tests.chaos.arena import Arena
 from tests.chaos.faults import FAULTS, Fault

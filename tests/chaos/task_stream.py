@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import redis
 
-from pyadeq.ext.chaos import History, judge, read_entries
-from pyadeq.ext.chaos.tale import COMPLETED, Tale
+from pyadeq.ext.prove.chaos import History, judge, read_entries
+from pyadeq.ext.prove.chaos.tale import COMPLETED, Tale
 
 
 class Event(NamedTuple):

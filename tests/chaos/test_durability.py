@@ -15,7 +15,7 @@ import redis
 
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.chaos.history import History, Op
+from pyadeq.ext.prove.chaos.history import History, Op
 from tests.chaos.disasters import can_have, connecting, embedded
 from tests.chaos.load import LEASE, LOADED, Load, judged
 from tests.chaos.power import Lost, PowerCut, kill_when_written

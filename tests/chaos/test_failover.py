@@ -10,7 +10,7 @@ import pytest
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import DurabilityError
-from pyadeq.ext.chaos.history import Op
+from pyadeq.ext.prove.chaos.history import Op
 from tests.chaos.disasters import Address, Play, connecting, fail_over, failover, promotion
 from tests.chaos.load import LOADED, Load, judged
 from tests.conftest import CLUSTER

@@ -13,9 +13,9 @@ import pytest
 import redis
 
 from pyadeq import Adeq, EmbeddedServer, Locks
-from pyadeq.ext.chaos import read_entries
-from pyadeq.ext.chaos.lock_line import LockLine, inversions
-from pyadeq.ext.chaos.lock_tale import parse_parts
+from pyadeq.ext.prove.chaos import read_entries
+from pyadeq.ext.prove.chaos.lock_line import LockLine, inversions
+from pyadeq.ext.prove.chaos.lock_tale import parse_parts
 from tests.chaos.conftest import SCALE, Crowd, Start
 from tests.integration.conftest import Proxy
 

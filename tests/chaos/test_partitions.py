@@ -17,9 +17,9 @@ from pyadeq._core.queue.partitions import tag_in
 from pyadeq.asyncio import Adeq, PartitionedQueue, Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError
-from pyadeq.ext.chaos.history import gather
-from pyadeq.ext.chaos.judge import judge
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.prove.chaos.history import gather
+from pyadeq.ext.prove.chaos.judge import judge
+from pyadeq.ext.prove.chaos.recorder import Recorder
 from tests.audit import audit
 from tests.chaos.conftest import SCALE
 from tests.chaos.load import answered

@@ -14,9 +14,9 @@ from redis.retry import Retry
 from rich.console import Console
 
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.chaos.history import Entry, History
-from pyadeq.ext.chaos.report import Report
-from pyadeq.ext.chaos.run import Run
+from pyadeq.ext.prove.chaos.history import Entry, History
+from pyadeq.ext.prove.chaos.report import Report
+from pyadeq.ext.prove.chaos.run import Run
 from tests.chaos.arena import Arena
 from tests.chaos.conftest import SCALE
 from tests.chaos.faults import FAULTS, Fault

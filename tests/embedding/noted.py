@@ -9,7 +9,7 @@ from typing import Any
 import hiredis
 
 from pyadeq import Script, library
-from pyadeq.ext.chaos.history import Op
+from pyadeq.ext.prove.chaos.history import Op
 from tests.embedding.tap import Said
 from tests.embedding.vectors import Call, decode
 

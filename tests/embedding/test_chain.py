@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pyadeq.asyncio import Adeq, Lease, Worker
-from pyadeq.ext.otel import Traces
+from pyadeq.ext.connect.otel import Traces
 from tests.embedding.projects import HERE, ROOT, run, toolchain, write_client
 from tests.waiting import DEADLINE
 

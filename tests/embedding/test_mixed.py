@@ -20,9 +20,9 @@ import pytest
 from pyadeq import Adeq, Backoff, Queue, Task
 from pyadeq import asyncio as aio
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.chaos.history import History, gather
-from pyadeq.ext.chaos.judge import judge
-from pyadeq.ext.chaos.recorder import Loaded
+from pyadeq.ext.prove.chaos.history import History, gather
+from pyadeq.ext.prove.chaos.judge import judge
+from pyadeq.ext.prove.chaos.recorder import Loaded
 from tests.chaos.proxy import Proxy
 from tests.conftest import free_port
 from tests.embedding.mixed import LEASE, QUEUE, RESOURCES, Languages, lines, tasks

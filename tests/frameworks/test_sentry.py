@@ -11,7 +11,7 @@ import sentry_sdk
 from sentry_sdk.transport import Transport
 
 from pyadeq.asyncio import Adeq, TaskDead, Worker
-from pyadeq.ext.sentry import HIDDEN, Sentry
+from pyadeq.ext.connect.sentry import HIDDEN, Sentry
 from tests.waiting import DEADLINE
 
 

@@ -1,4 +1,4 @@
-"""The interfaces that older programs use, for the type checker: pyadeq.ext.adapters must fit them."""
+"""The interfaces that older programs use, for the type checker: pyadeq.ext.move.adapters must fit them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
-from pyadeq.ext.adapters import QueueItem, QueueRuntime, Task, TaskQueue, TaskTool
+from pyadeq.ext.move.adapters import QueueItem, QueueRuntime, Task, TaskQueue, TaskTool
 
 Given_contra = TypeVar("Given_contra", contravariant=True)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from pyadeq import Adeq, TaskFailed
 from pyadeq.asyncio import Adeq as AsyncAdeq
-from pyadeq.ext.posts import Forwarder, Poster, Posts
-from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE
-from pyadeq.ext.posts.forwarder import GROUP
+from pyadeq.ext.outgoing.posts import Forwarder, Poster, Posts
+from pyadeq.ext.outgoing.posts.endpoints import NAMESPACE, QUEUE
+from pyadeq.ext.outgoing.posts.forwarder import GROUP
 from tests.integration.receivers import Receiver, allowed
 
 MINUTE = 60_000

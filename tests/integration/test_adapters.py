@@ -19,7 +19,7 @@ from pyadeq import Adeq as PlainAdeq
 from pyadeq._twins import aio_join, aio_spawn
 from pyadeq.asyncio import Adeq, Mailbox, Program, Queue, Worker
 from pyadeq.errors import BadArgument, ConfigError, LeaseLost, TaskGone, TransportError
-from pyadeq.ext.adapters import (
+from pyadeq.ext.move.adapters import (
     LANES,
     NOTIFICATION,
     OUTBOX,
@@ -33,7 +33,7 @@ from pyadeq.ext.adapters import (
     TaskTool,
     scope_of,
 )
-from pyadeq.ext.adapters.task_queue import as_queue_task, place_of, priority_of
+from pyadeq.ext.move.adapters.task_queue import as_queue_task, place_of, priority_of
 from tests.integration.conftest import Clock, Proxy
 from tests.quick import examples
 from tests.waiting import DEADLINE

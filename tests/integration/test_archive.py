@@ -19,10 +19,10 @@ import pytest
 
 from pyadeq import Adeq, Event, Events, Queue
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.archive import Archive, Archived, write
-from pyadeq.ext.archive.lines import Part
-from pyadeq.ext.archive.merge import merged
-from pyadeq.ext.archive.store import Store
+from pyadeq.ext.operate.archive import Archive, Archived, write
+from pyadeq.ext.operate.archive.lines import Part
+from pyadeq.ext.operate.archive.merge import merged
+from pyadeq.ext.operate.archive.store import Store
 from pyadeq.ids import new_ulid
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.any_engine
 KILLED = """
 import os, pathlib, signal, sys
 from pyadeq import Adeq, Events
-from pyadeq.ext.archive import Archive, write
+from pyadeq.ext.operate.archive import Archive, write
 url, prefix, place, last, stream = sys.argv[1:]
 steps = 0
 
@@ -501,7 +501,7 @@ def test_a_place_that_is_not_to_be_had(client: Adeq, jobs: Queue, tmp_path: Path
 
 def test_without_the_extra_it_is_named(url: str, tmp_path: Path) -> None:
     with mock.patch.dict(sys.modules, {"fsspec": None}):
-        for name in [name for name in sys.modules if name.startswith("pyadeq.ext.archive")]:
+        for name in [name for name in sys.modules if name.startswith("pyadeq.ext.operate.archive")]:
             del sys.modules[name]
         line = error(2, "archive", "write", str(tmp_path), "--url", url)
     assert line == "adeq: an archive needs the extra `archive`: pip install 'pyadeq[archive]'"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, Change, Changes
-from pyadeq.ext.archive import Archive, Archived
-from pyadeq.ext.tend import Tender
+from pyadeq.ext.operate.archive import Archive, Archived
+from pyadeq.ext.operate.tend import Tender
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer
 from tests.integration.conftest import Clock

@@ -12,7 +12,7 @@ from httpx import AsyncClient
 
 from pyadeq import Session
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.asgi import RateLimits, Sessions
+from pyadeq.ext.connect.asgi import RateLimits, Sessions
 
 
 async def logged_in(request: Request) -> Session:

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 from pyadeq.asyncio import Adeq, Rates
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import BadArgument
-from pyadeq.ext.asgi import RateLimits, client_address
+from pyadeq.ext.connect.asgi import RateLimits, client_address
 from tests.integration.conftest import Clock
 
 

@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket
 from pyadeq.asyncio import Adeq
 from pyadeq.asyncio import Sessions as Realm
 from pyadeq.errors import ConfigError
-from pyadeq.ext.asgi import RequestSession, Sessions
+from pyadeq.ext.connect.asgi import RequestSession, Sessions
 
 COOKIE = "__Host-session"
 

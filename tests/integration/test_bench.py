@@ -15,8 +15,8 @@ import redis
 
 from pyadeq import EmbeddedServer, Task
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.bench import SUBJECTS, Figure, changes, drain, draw, growth, idle, latency, paths, run
-from pyadeq.ext.bench.scene import Plan, Scene
+from pyadeq.ext.prove.bench import SUBJECTS, Figure, changes, drain, draw, growth, idle, latency, paths, run
+from pyadeq.ext.prove.bench.scene import Plan, Scene
 from tests.integration.cli import adeq, error
 
 pytestmark = [pytest.mark.any_engine, pytest.mark.slow]

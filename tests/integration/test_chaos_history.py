@@ -13,9 +13,9 @@ import redis
 
 from pyadeq import Backoff, Task, errors
 from pyadeq.asyncio import Adeq
-from pyadeq.ext import chaos
-from pyadeq.ext.chaos import History, Recorder, gather, judge, load_recorded, read_entries
-from pyadeq.ext.chaos.parts import PARTS
+from pyadeq.ext.prove import chaos
+from pyadeq.ext.prove.chaos import History, Recorder, gather, judge, load_recorded, read_entries
+from pyadeq.ext.prove.chaos.parts import PARTS
 from tests.waiting import DEADLINE
 
 TASKS, TURNS = 25, 12

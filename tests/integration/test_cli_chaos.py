@@ -11,8 +11,8 @@ import pytest
 import redis
 
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.chaos import RULES, History, Op
-from pyadeq.ext.chaos.cast import cast_of
+from pyadeq.ext.prove.chaos import RULES, History, Op
+from pyadeq.ext.prove.chaos.cast import cast_of
 from tests.integration.cli import COMMAND, adeq, answer, environment, error
 from tests.integration.servers import ThreePrimaries, unused_port
 

@@ -8,7 +8,7 @@ import pytest
 
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
-from pyadeq.ext.doctor import examine
+from pyadeq.ext.operate.doctor import examine
 from tests.integration.cli import adeq, answer, error
 from tests.integration.servers import HOST, ThreePrimaries, Watched, start
 

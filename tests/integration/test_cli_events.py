@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.doctor import events as doctor
+from pyadeq.ext.operate.doctor import events as doctor
 from tests.integration.cli import COMMAND, Ended, environment
 from tests.integration.cli import adeq as command
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.posts import Posts
-from pyadeq.ext.webhooks import Webhooks, new_secret
+from pyadeq.ext.outgoing.posts import Posts
+from pyadeq.ext.outgoing.webhooks import Webhooks, new_secret
 from tests.integration.receivers import Process, allowed, receiving
 from tests.waiting import wait_until
 

@@ -16,12 +16,12 @@ import typer
 from pyadeq import Adeq, Changes, Every, Task
 from pyadeq._core.session.ids import tag_of
 from pyadeq._sync.kernel.partitions import PartitionedNoun
-from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
 from pyadeq.ext.cli.tree import behind_the_command, queue_first
-from pyadeq.ext.posts import Posts
+from pyadeq.ext.operate.archive import Archive
+from pyadeq.ext.outgoing.posts import Posts
+from pyadeq.ext.outgoing.webhooks import Webhooks
 from pyadeq.ext.server.tokens import new_token
-from pyadeq.ext.webhooks import Webhooks
 from tests.integration.cli import COMMAND, adeq, environment, error
 from tests.nouns.found import NOUNS
 from tests.quick import slow_after

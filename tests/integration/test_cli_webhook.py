@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.crypto import Encrypted, new_key
-from pyadeq.ext.webhooks import Webhooks, new_secret
+from pyadeq.ext.connect.crypto import Encrypted, new_key
+from pyadeq.ext.outgoing.webhooks import Webhooks, new_secret
 from tests.integration.cli import Ended, adeq
 from tests.integration.receivers import receiving, status
 from tests.integration.test_webhooks import SECRET, do, process

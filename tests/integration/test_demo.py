@@ -18,11 +18,11 @@ from pyadeq import Adeq, Backoff, Queue, Task
 from pyadeq import asyncio as aio
 from pyadeq.ext.cli import demo as command
 from pyadeq.ext.cli.common import Format
-from pyadeq.ext.demo import plan
-from pyadeq.ext.demo.history import History
-from pyadeq.ext.demo.job import count, parse
-from pyadeq.ext.demo.proof import Check, Expected, kill_was_survived, prove
-from pyadeq.ext.demo.report import Report, Times
+from pyadeq.ext.prove.demo import plan
+from pyadeq.ext.prove.demo.history import History
+from pyadeq.ext.prove.demo.job import count, parse
+from pyadeq.ext.prove.demo.proof import Check, Expected, kill_was_survived, prove
+from pyadeq.ext.prove.demo.report import Report, Times
 from pyadeq.keys import check_name
 from tests.quick import slow_after
 from tests.waiting import DEADLINE, wait_until

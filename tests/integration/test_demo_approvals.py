@@ -13,10 +13,10 @@ import typer
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli import demo as command
 from pyadeq.ext.cli.common import Format
-from pyadeq.ext.demo.approvals import VICTIM, ApprovalsReport, act
-from pyadeq.ext.demo.approvals_plan import AUTOMATIC, HELD, REVISED, VETOED
-from pyadeq.ext.demo.approvals_proof import Facts, prove
-from pyadeq.ext.demo.proof import Check
+from pyadeq.ext.prove.demo.approvals import VICTIM, ApprovalsReport, act
+from pyadeq.ext.prove.demo.approvals_plan import AUTOMATIC, HELD, REVISED, VETOED
+from pyadeq.ext.prove.demo.approvals_proof import Facts, prove
+from pyadeq.ext.prove.demo.proof import Check
 
 pytestmark = pytest.mark.any_engine
 

@@ -12,9 +12,9 @@ import redis
 from pyadeq import Adeq, EmbeddedServer, Task, library
 from pyadeq.access import acl_rules
 from pyadeq.errors import ConfigError
-from pyadeq.ext.doctor import CHECKS, Check, check, examine, gather
-from pyadeq.ext.doctor.nouns import others
-from pyadeq.ext.doctor.storage import replicas
+from pyadeq.ext.operate.doctor import CHECKS, Check, check, examine, gather
+from pyadeq.ext.operate.doctor.nouns import others
+from pyadeq.ext.operate.doctor.storage import replicas
 from pyadeq.keys import queue_base
 from tests.audit import audit_server
 from tests.integration.cli import Ended, adeq, answer, error

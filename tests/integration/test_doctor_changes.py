@@ -8,7 +8,7 @@ import redis
 
 from pyadeq import Adeq
 from pyadeq.access import acl_rules
-from pyadeq.ext.doctor import changes, examine
+from pyadeq.ext.operate.doctor import changes, examine
 from tests.small_server import server, url
 
 __all__ = ["server", "url"]  # the doctor looks at all keys of a server

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from pyadeq import Adeq, library
-from pyadeq.ext.doctor import nouns
+from pyadeq.ext.operate.doctor import nouns
 from tests.small_server import server, url
 
 __all__ = ["server", "url"]  # the doctor looks at all keys of a server

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.doctor import events, examine, webhooks
-from pyadeq.ext.doctor.facts import gather
+from pyadeq.ext.operate.doctor import events, examine, webhooks
+from pyadeq.ext.operate.doctor.facts import gather
 from pyadeq.ext.outgoing.follower import STUCK, Stuck
-from pyadeq.ext.posts import Posts
-from pyadeq.ext.webhooks import Webhooks
-from pyadeq.ext.webhooks.endpoints import Failing
+from pyadeq.ext.outgoing.posts import Posts
+from pyadeq.ext.outgoing.webhooks import Webhooks
+from pyadeq.ext.outgoing.webhooks.endpoints import Failing
 from tests.small_server import server, url
 
 __all__ = ["server", "url"]  # the doctor looks at all keys of a server

@@ -16,10 +16,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pyadeq import Adeq, Backoff, EmbeddedServer, Task
-from pyadeq.ext.doctor import examine
-from pyadeq.ext.metrics import AdeqCollector
-from pyadeq.ext.metrics.collector import never_falling
-from pyadeq.ext.metrics.table import GROUPS, LABELS, LANES, MARKS, TABLE
+from pyadeq.ext.operate.doctor import examine
+from pyadeq.ext.operate.metrics import AdeqCollector
+from pyadeq.ext.operate.metrics.collector import never_falling
+from pyadeq.ext.operate.metrics.table import GROUPS, LABELS, LANES, MARKS, TABLE
 from tests.integration.cli import adeq as run
 from tests.integration.conftest import Clock
 

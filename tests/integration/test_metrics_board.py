@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from pyadeq import EmbeddedServer
-from pyadeq.ext.metrics.board import FIRING, MARKS, board, panels
-from pyadeq.ext.metrics.rules import ALERTS, rules
-from pyadeq.ext.metrics.table import TABLE
+from pyadeq.ext.operate.metrics.board import FIRING, MARKS, board, panels
+from pyadeq.ext.operate.metrics.rules import ALERTS, rules
+from pyadeq.ext.operate.metrics.table import TABLE
 from tests.integration.cli import adeq as run
 from tests.prometheus import MISSING, Exporter, Prometheus
 from tests.waiting import wait_until

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.metrics.rules import ALERTS, RECORDS, rules
-from pyadeq.ext.metrics.table import TABLE
+from pyadeq.ext.operate.metrics.rules import ALERTS, RECORDS, rules
+from pyadeq.ext.operate.metrics.table import TABLE
 from tests.integration.cli import adeq as run
 from tests.integration.examples import ROOT
 

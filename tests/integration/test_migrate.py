@@ -21,8 +21,8 @@ from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.migrate_report import NOTHING
-from pyadeq.ext.migrate import CeleryQueues, Migration, State, enqueuer, escrow
-from pyadeq.ext.migrate.enqueuer import OTHER
+from pyadeq.ext.move.migrate import CeleryQueues, Migration, State, enqueuer, escrow
+from pyadeq.ext.move.migrate.enqueuer import OTHER
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
 from tests.integration.conftest import Proxy
@@ -547,7 +547,7 @@ def test_one_command_at_a_time_and_one_destination(
             told.append(step)
 
     with monkeypatch.context() as short:
-        short.setattr("pyadeq.ext.migrate.move.PATIENCE", 0.0)
+        short.setattr("pyadeq.ext.move.migrate.move.PATIENCE", 0.0)
         with pytest.raises(AdeqError, match="another command of this migration has begun since"):
             migrate(at=at).move()
     assert (told, waited) == (["taken"], [0.0])
@@ -677,7 +677,7 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from pyadeq import Adeq
-from pyadeq.ext.migrate import CeleryQueues, Migration, escrow, move
+from pyadeq.ext.move.migrate import CeleryQueues, Migration, escrow, move
 url, old, prefix, name, last, verb = sys.argv[1:]
 escrow.MOST, move.LEASE, steps = 3, 1.0, 0
 def at(step):

@@ -15,7 +15,7 @@ from redis.exceptions import ResponseError
 
 from pyadeq import Adeq, Queue, Tasks
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import BullQueues, Left, Migration, Moving, escrow
+from pyadeq.ext.move.migrate import BullQueues, Left, Migration, Moving, escrow
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
 from tests.integration.test_migrate import BACK, Killed, ids_in, killed_at

@@ -11,7 +11,7 @@ from redis import Redis
 
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import Migration, stream
+from pyadeq.ext.move.migrate import Migration, stream
 from tests.integration.cli import answer
 from tests.integration.servers import ThreePrimaries
 from tests.integration.test_migrate_older import layout_of

@@ -13,9 +13,9 @@ from typing import Any, Final
 import pytest
 from redis import Redis
 
-import pyadeq.ext.migrate as package
+import pyadeq.ext.move.migrate as package
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate.escrow import source_of
+from pyadeq.ext.move.migrate.escrow import source_of
 
 pytestmark = pytest.mark.any_engine
 

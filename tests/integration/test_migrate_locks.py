@@ -12,8 +12,8 @@ from redis import Redis
 from pyadeq import Adeq, BadArgument
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import LockLost, WaitTimeout
-from pyadeq.ext.migrate import LockBridge
-from pyadeq.ext.migrate.locks import approval_status, resource_lock, task_lock
+from pyadeq.ext.move.migrate import LockBridge
+from pyadeq.ext.move.migrate.locks import approval_status, resource_lock, task_lock
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer
 from tests.migrate.older import OldLocks

@@ -17,9 +17,9 @@ from pyadeq import Adeq, BadArgument, Queue
 from pyadeq.access import acl_rules
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError, QueueDraining
-from pyadeq.ext.migrate import Migration, Moving, State, escrow, lists, stream
-from pyadeq.ext.migrate.enqueuer import Enqueuer
-from pyadeq.ext.migrate.move import LEFT_TO_OLD
+from pyadeq.ext.move.migrate import Migration, Moving, State, escrow, lists, stream
+from pyadeq.ext.move.migrate.enqueuer import Enqueuer
+from pyadeq.ext.move.migrate.move import LEFT_TO_OLD
 from tests.integration.cli import adeq as command
 from tests.integration.cli import answer, error
 from tests.integration.test_migrate import BACK, Killed, killed_at
@@ -179,7 +179,7 @@ def test_a_task_of_a_producer_that_was_killed_after_the_cutover_is_enqueued_by_t
         raise Killed
 
     with monkeypatch.context() as dies:
-        dies.setattr("pyadeq.ext.migrate.writer.Enqueuer.enqueue", killed)
+        dies.setattr("pyadeq.ext.move.migrate.writer.Enqueuer.enqueue", killed)
         for number in (11, 12, 13):
             with pytest.raises(Killed):
                 one.write(number)

@@ -17,8 +17,8 @@ import pytest
 from pyadeq import Adeq, Cron, PartitionedQueue, Queue, Task
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, LayoutError
-from pyadeq.ext.migrate import copy
-from pyadeq.ext.migrate.copy import QueueCopy
+from pyadeq.ext.move.migrate import copy
+from pyadeq.ext.move.migrate.copy import QueueCopy
 from pyadeq.testing import Clock
 from tests.audit import audit_server
 from tests.integration.cli import adeq as command
@@ -138,7 +138,7 @@ STEPS = ("paused", "begun", "compared", "written", "ended")
 CODE = """
 import os, signal, sys
 from pyadeq import Adeq
-from pyadeq.ext.migrate import copy
+from pyadeq.ext.move.migrate import copy
 source, target, step, nth = sys.argv[1:]
 left, copy.KEYS, copy.PORTION, copy.SMALL_TEXT, copy.MOST_ITEMS = int(nth), 7, 3, 100, 12
 def at(now):

@@ -16,8 +16,8 @@ from redis.exceptions import NoPermissionError
 from pyadeq import Adeq, Queue, Tasks
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError
-from pyadeq.ext.migrate import Left, Migration, Moving, RqQueues, State, escrow
-from pyadeq.ext.migrate.rows import read_rows, read_whole
+from pyadeq.ext.move.migrate import Left, Migration, Moving, RqQueues, State, escrow
+from pyadeq.ext.move.migrate.rows import read_rows, read_whole
 from tests.integration.cli import answer, error
 from tests.integration.test_migrate import BACK, Killed, ids_in, killed_at
 from tests.quick import slow_after

@@ -119,7 +119,7 @@ def test_a_client_a_command_and_the_doctor_know_it(copy: Path) -> None:
 import json
 from pyadeq import Adeq, EmbeddedServer
 from pyadeq.access import acl_rules
-from pyadeq.ext.doctor import examine
+from pyadeq.ext.operate.doctor import examine
 from tests.integration.cli import adeq
 with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     call = client.memos("a").calls.build("put", id="id", text="text")

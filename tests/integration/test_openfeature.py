@@ -23,7 +23,7 @@ from openfeature.flag_evaluation import Reason
 from openfeature.provider import ProviderStatus
 
 from pyadeq import Adeq, Config
-from pyadeq.ext.openfeature import FlagProvider
+from pyadeq.ext.connect.openfeature import FlagProvider
 from tests.integration.conftest import Proxy
 from tests.quick import slow_after
 from tests.waiting import wait_until
@@ -373,7 +373,7 @@ def test_a_file_that_cannot_be_written_is_logged(
 
 
 def test_without_the_sdk_the_error_names_the_extra() -> None:
-    code = "import sys; sys.modules['openfeature'] = None; import pyadeq.ext.openfeature"
+    code = "import sys; sys.modules['openfeature'] = None; import pyadeq.ext.connect.openfeature"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "OpenFeature needs the extra `openfeature`: pip install 'pyadeq[openfeature]'" in ended.stderr
 

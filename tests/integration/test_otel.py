@@ -22,8 +22,8 @@ import pyadeq
 from pyadeq import Lease, Task
 from pyadeq.asyncio import Adeq, Program, Queue, Tasks, Worker
 from pyadeq.errors import ConfigError
-from pyadeq.ext.otel import Traces
-from pyadeq.ext.otel.names import PREVIOUS
+from pyadeq.ext.connect.otel import Traces
+from pyadeq.ext.connect.otel.names import PREVIOUS
 from tests.integration import crunching
 from tests.integration.running import at_work, working
 from tests.integration.workers import starting
@@ -422,10 +422,10 @@ def test_options_are_checked() -> None:
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
-    for name in [name for name in sys.modules if name.startswith("pyadeq.ext.otel")]:
+    for name in [name for name in sys.modules if name.startswith("pyadeq.ext.connect.otel")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ConfigError, match=r"pip install 'pyadeq\[otel\]'"):
-        import pyadeq.ext.otel  # noqa: F401
+        import pyadeq.ext.connect.otel  # noqa: F401
 
 
 def test_clients_and_workers_do_not_import_it() -> None:

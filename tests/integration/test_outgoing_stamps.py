@@ -14,12 +14,12 @@ from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError
-from pyadeq.ext import posts, webhooks
-from pyadeq.ext.doctor.webhooks import check, check_posts, post_facts, refused_in
+from pyadeq.ext.operate.doctor.webhooks import check, check_posts, post_facts, refused_in
+from pyadeq.ext.outgoing import posts, webhooks
 from pyadeq.ext.outgoing.patterns import POSTS, WEBHOOKS
+from pyadeq.ext.outgoing.posts import Posts
 from pyadeq.ext.outgoing.stamps import place_of
-from pyadeq.ext.posts import Posts
-from pyadeq.ext.webhooks import Webhooks, new_secret
+from pyadeq.ext.outgoing.webhooks import Webhooks, new_secret
 from pyadeq.models.queue import TaskView
 from tests import waiting
 from tests.integration.receivers import Receiver, allowed, receiving, serving

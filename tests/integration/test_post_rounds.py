@@ -10,9 +10,9 @@ import pytest
 
 from pyadeq import EventGap, Failure, Task
 from pyadeq.asyncio import Adeq as AsyncAdeq
-from pyadeq.ext.posts import Forwarder, Posts
-from pyadeq.ext.posts.endpoints import QUEUE, new_endpoint
-from pyadeq.ext.posts.happened import all_in
+from pyadeq.ext.outgoing.posts import Forwarder, Posts
+from pyadeq.ext.outgoing.posts.endpoints import QUEUE, new_endpoint
+from pyadeq.ext.outgoing.posts.happened import all_in
 from tests.integration.posting import MINUTE, Posting, counted, posting, said
 from tests.integration.receivers import receiving, status
 
@@ -234,7 +234,7 @@ async def test_the_clock_jumps(world: Posting, jump: int, caplog: pytest.LogCapt
 
 
 async def test_partitions_are_merged_by_time(url: str, base_name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyadeq.ext.posts.happened.MOST", 8)
+    monkeypatch.setattr("pyadeq.ext.outgoing.posts.happened.MOST", 8)
     async with AsyncAdeq.from_url(url, prefix=base_name) as aio:
         queue = aio.partitioned("mail")
         await queue.repartition(4)

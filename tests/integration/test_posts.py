@@ -15,12 +15,12 @@ from pyadeq.access import acl_rules
 from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import WaitTimeout
+from pyadeq.ext.outgoing.posts import Forwarder, Poster, Posts, serve
+from pyadeq.ext.outgoing.posts.content import of_change
+from pyadeq.ext.outgoing.posts.endpoints import NAMESPACE, QUEUE
+from pyadeq.ext.outgoing.posts.groups import Group, Told
+from pyadeq.ext.outgoing.posts.happened import of_events
 from pyadeq.ext.outgoing.stamps import stamp_key, stamped
-from pyadeq.ext.posts import Forwarder, Poster, Posts, serve
-from pyadeq.ext.posts.content import of_change
-from pyadeq.ext.posts.endpoints import NAMESPACE, QUEUE
-from pyadeq.ext.posts.groups import Group, Told
-from pyadeq.ext.posts.happened import of_events
 from pyadeq.ids import new_ulid
 from pyadeq.models.queue import TaskView
 from tests.integration import receivers
@@ -144,7 +144,7 @@ async def test_after_a_period_with_an_event_there_is_no_first_post(url: str, bas
 
 
 async def test_tiers_and_codecs_come_first(url: str, base_name: str, client: Adeq, aio: AsyncAdeq) -> None:
-    from pyadeq.ext.crypto import Encrypted, new_key
+    from pyadeq.ext.connect.crypto import Encrypted, new_key
 
     with receiving() as receiver:
         add(client, receiver, payload=True)

@@ -13,8 +13,8 @@ import pytest
 
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
-from pyadeq.ext.archive import Archive
-from pyadeq.ext.tend import CARES, Tended, Tender
+from pyadeq.ext.operate.archive import Archive
+from pyadeq.ext.operate.tend import CARES, Tended, Tender
 from tests.integration.cli import COMMAND, answer, environment
 from tests.integration.cli import adeq as command
 from tests.integration.conftest import Clock
@@ -133,7 +133,7 @@ def test_what_is_refused() -> None:
 
 
 def test_the_kinds_are_explained() -> None:
-    import pyadeq.ext.tend as module
+    import pyadeq.ext.operate.tend as module
 
     assert all(f"| `{care}`" in (module.__doc__ or "") for care in CARES)
     text = (Path(__file__).parents[2] / "docs/operations/tend.md").read_text()

@@ -15,7 +15,7 @@ from standardwebhooks.webhooks import Webhook
 
 from pyadeq import Adeq
 from pyadeq.asyncio import Adeq as AsyncAdeq
-from pyadeq.ext.webhooks import Allowed, Webhooks, delivery, messages
+from pyadeq.ext.outgoing.webhooks import Allowed, Webhooks, delivery, messages
 from tests.conftest import free_port
 from tests.integration.conftest import Proxy
 from tests.integration.receivers import Receiver, certificate_in, raw, receiving, server_tls, status

@@ -19,14 +19,14 @@ from pyadeq.asyncio import Adeq as AsyncAdeq
 from pyadeq.asyncio import Events
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError, TransportError
-from pyadeq.ext.doctor.webhooks import stuck_in
+from pyadeq.ext.operate.doctor.webhooks import stuck_in
 from pyadeq.ext.outgoing import follower
 from pyadeq.ext.outgoing.stamps import stamp_key, stamped
-from pyadeq.ext.webhooks import Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
-from pyadeq.ext.webhooks.delivery import GIVEN_UP
-from pyadeq.ext.webhooks.endpoints import QUEUE
-from pyadeq.ext.webhooks.forwarder import GROUP
-from pyadeq.ext.webhooks.messages import RETRIES
+from pyadeq.ext.outgoing.webhooks import Deliverer, Forwarder, Webhooks, delivery, new_secret, serve
+from pyadeq.ext.outgoing.webhooks.delivery import GIVEN_UP
+from pyadeq.ext.outgoing.webhooks.endpoints import QUEUE
+from pyadeq.ext.outgoing.webhooks.forwarder import GROUP
+from pyadeq.ext.outgoing.webhooks.messages import RETRIES
 from pyadeq.ids import new_ulid
 from tests.integration import receivers
 from tests.integration.receivers import Process, Receiver, allowed, receiving, status
@@ -164,7 +164,7 @@ async def test_the_body_is_thin_and_heeds_tiers(client: Adeq, aio: AsyncAdeq) ->
 
 
 async def test_what_a_codec_opens_is_not_sent(url: str, base_name: str, client: Adeq, aio: AsyncAdeq) -> None:
-    from pyadeq.ext.crypto import Signed, new_key
+    from pyadeq.ext.connect.crypto import Signed, new_key
 
     codec = Signed([new_key()])
     with receiving() as receiver, Adeq.from_url(url, prefix=base_name, codec=codec) as signing:
@@ -493,7 +493,7 @@ async def test_both_secrets_sign_while_they_are_rotated(
 
 
 async def test_a_sealed_secret_signs(url: str, base_name: str, client: Adeq) -> None:
-    from pyadeq.ext.crypto import Encrypted, new_key
+    from pyadeq.ext.connect.crypto import Encrypted, new_key
 
     codec, new = Encrypted([new_key()]), new_secret()
     with receiving() as receiver:
@@ -578,7 +578,7 @@ async def test_replay_of_dead_and_of_waiting_messages(client: Adeq, aio: AsyncAd
 def test_a_replay_of_many_events_goes_on_with_a_cursor(client: Adeq, monkeypatch: pytest.MonkeyPatch) -> None:
     webhooks = Webhooks(client)
     for name, value in (("PAGE", 2), ("MOST", 3), ("A_STREAM", 1)):
-        monkeypatch.setattr(f"pyadeq.ext.webhooks._sync.replay.{name}", value)
+        monkeypatch.setattr(f"pyadeq.ext.outgoing.webhooks._sync.replay.{name}", value)
     with receiving() as receiver:
         add(client, "one", receiver)
         for queue in ("jobs", "more"):

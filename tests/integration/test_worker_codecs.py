@@ -12,7 +12,7 @@ import pytest
 import pyadeq
 from pyadeq import Lease, Task
 from pyadeq.asyncio import Adeq, Queue, Worker
-from pyadeq.ext.crypto import Encrypted, Signed, new_key
+from pyadeq.ext.connect.crypto import Encrypted, Signed, new_key
 from tests.integration.cli import COMMAND, adeq, answer, environment
 from tests.waiting import DEADLINE
 
@@ -21,7 +21,7 @@ KEY = new_key()
 HANDLERS = """
 import os
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.crypto import Encrypted, new_key
+from pyadeq.ext.connect.crypto import Encrypted, new_key
 
 codec = Encrypted([os.environ["MAIL_KEY"]])
 other = Encrypted([new_key()])

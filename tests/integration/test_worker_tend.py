@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq, EmbeddedServer
-from pyadeq.ext.archive import Archive
+from pyadeq.ext.operate.archive import Archive
 from tests.integration.cli import error
 from tests.integration.workers import Start, starting
 from tests.quick import slow_after

@@ -19,7 +19,7 @@ from redis import Redis
 
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import Migration
+from pyadeq.ext.move.migrate import Migration
 from tests.migrate.killing import clean_up, escrow_keys
 from tests.migrate.moving import KEPT, PATIENCE, Judged, New
 from tests.migrate.older import LAYOUTS, Layout, Working
@@ -40,7 +40,7 @@ CODE: Final = """
 import sys
 from redis import Redis
 from pyadeq import Adeq
-from pyadeq.ext.migrate import Migration, escrow, move
+from pyadeq.ext.move.migrate import Migration, escrow, move
 from tests.migrate.killing import clean_up, kill_at
 from tests.migrate.older import LAYOUTS
 url, old, name, verb, step, nth, most = sys.argv[1:]

@@ -10,7 +10,7 @@ from typing import Any
 from redis import Redis
 
 from pyadeq.errors import AdeqError
-from pyadeq.ext.migrate import Migration, escrow, move
+from pyadeq.ext.move.migrate import Migration, escrow, move
 from tests.waiting import wait_until
 
 

@@ -19,7 +19,7 @@ from redis import Redis
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import LockLost, WaitTimeout
-from pyadeq.ext.migrate import LockBridge
+from pyadeq.ext.move.migrate import LockBridge
 from tests.migrate.moving import New
 from tests.migrate.older import OldLocks, Working
 from tests.waiting import wait_until
@@ -32,7 +32,7 @@ CODE: Final = """
 import sys
 from redis import Redis
 from pyadeq import Adeq
-from pyadeq.ext.migrate import LockBridge
+from pyadeq.ext.move.migrate import LockBridge
 from tests.migrate.killing import kill_at
 from tests.migrate.locking import Section, take_one
 url, old, owner, step, nth = sys.argv[1:]

@@ -23,8 +23,8 @@ from redis import Redis
 
 from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import Migration, Source, waiting
-from pyadeq.ext.migrate.escrow import batches
+from pyadeq.ext.move.migrate import Migration, Source, waiting
+from pyadeq.ext.move.migrate.escrow import batches
 from tests.migrate.killing import escrow_keys
 from tests.migrate.sides import QUEUE, Side
 from tests.waiting import wait_until
@@ -39,7 +39,7 @@ CODE: Final = """
 import sys
 from redis import Redis
 from pyadeq import Adeq
-from pyadeq.ext.migrate import Migration, move
+from pyadeq.ext.move.migrate import Migration, move
 from tests.migrate.killing import kill_at
 from tests.migrate.sides import SIDES
 name, url, old, verb, step, nth = sys.argv[1:]

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from redis import Redis
 
 from pyadeq import Adeq
-from pyadeq.ext.migrate import ListQueues, ListWriter, Source, StreamQueue, StreamWriter
-from pyadeq.ext.migrate.lists import actor_queue
+from pyadeq.ext.move.migrate import ListQueues, ListWriter, Source, StreamQueue, StreamWriter
+from pyadeq.ext.move.migrate.lists import actor_queue
 
 STREAM, GROUP, DELAYED = "ade:queue:tasks", "ade-workers", "ade:queue:delayed"
 FAILS = 25

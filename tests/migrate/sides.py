@@ -16,7 +16,7 @@ from redis import Redis
 
 from pyadeq import Tasks
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.migrate import BullQueues, CeleryQueues, RqQueues, Source
+from pyadeq.ext.move.migrate import BullQueues, CeleryQueues, RqQueues, Source
 from tests.migrate.node import bullmq
 from tests.waiting import DEADLINE
 

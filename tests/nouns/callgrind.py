@@ -16,7 +16,7 @@ import redis
 
 from pyadeq import EmbeddedServer
 from pyadeq.embedded import find_binary
-from pyadeq.ext.bench.scene import engine_of
+from pyadeq.ext.prove.bench.scene import engine_of
 
 # The server's own chores come by the clock, and a server under callgrind is slow.
 QUIET = {"save": "", "hz": "1", "dynamic-hz": "no", "activedefrag": "no"}

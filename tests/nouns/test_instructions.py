@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.bench import changes, paths
-from pyadeq.ext.bench.paths import Path as Way
-from pyadeq.ext.bench.scene import Plan, Scene
+from pyadeq.ext.prove.bench import changes, paths
+from pyadeq.ext.prove.bench.paths import Path as Way
+from pyadeq.ext.prove.bench.scene import Plan, Scene
 from tests.nouns.callgrind import Counter, counting, machine, missing
 
 FILE = Path(__file__).with_name("instructions.toml")

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq, Every, Failure, Grant, Lease, Worker
 from pyadeq.errors import AdeqError
-from pyadeq.ext.chaos.change.recorder import RecordedChanges
-from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue
+from pyadeq.ext.prove.chaos.change.recorder import RecordedChanges
+from pyadeq.ext.prove.chaos.recorder import RecordedLocks, RecordedQueue
 from tests.simulation import change_actors
 from tests.simulation.clients import LANES, POOL, QUEUE, Clients
 from tests.simulation.nouns import NOUNS

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq, Change
 from pyadeq.errors import AdeqError
-from pyadeq.ext.chaos.change.recorder import RecordedChanges
+from pyadeq.ext.prove.chaos.change.recorder import RecordedChanges
 from tests.simulation.change_story import POLICIES
 from tests.simulation.steps import Step
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.chaos.recorder import RecordedLocks, RecordedQueue, Recorder
+from pyadeq.ext.prove.chaos.recorder import RecordedLocks, RecordedQueue, Recorder
 
 T = TypeVar("T")
 QUEUE, DOMAIN, POOL = "q", "d", "pool"

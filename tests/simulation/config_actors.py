@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from pyadeq.asyncio import Adeq, ConfigSnapshot
-from pyadeq.ext.chaos.config.recorder import RecordedConfig
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.prove.chaos.config.recorder import RecordedConfig
+from pyadeq.ext.prove.chaos.recorder import Recorder
 from tests.simulation.clients import DOMAIN, Clients
 from tests.simulation.config_story import NAMES, TOGETHER
 from tests.simulation.steps import Step

@@ -7,9 +7,9 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import UnknownGroup
-from pyadeq.ext.chaos.events.recorder import BOUND, RecordedEvents, namespace_of, stream_of
-from pyadeq.ext.chaos.events.workload import GROUPS, HOLD
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.prove.chaos.events.recorder import BOUND, RecordedEvents, namespace_of, stream_of
+from pyadeq.ext.prove.chaos.events.workload import GROUPS, HOLD
+from pyadeq.ext.prove.chaos.recorder import Recorder
 from tests.simulation.clients import DOMAIN, Clients
 from tests.simulation.steps import Step
 

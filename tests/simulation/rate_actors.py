@@ -6,8 +6,8 @@ import asyncio
 from typing import Any
 
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.chaos.rate.recorder import RecordedRates
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.prove.chaos.rate.recorder import RecordedRates
+from pyadeq.ext.prove.chaos.recorder import Recorder
 from pyadeq.ids import new_ulid
 from tests.simulation.clients import DOMAIN, Clients
 from tests.simulation.rate_story import LEASE, RULES, SUBJECTS

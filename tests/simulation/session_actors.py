@@ -9,8 +9,8 @@ from typing import Any
 
 from pyadeq.asyncio import Adeq, Session
 from pyadeq.errors import AdeqError
-from pyadeq.ext.chaos.recorder import Recorder
-from pyadeq.ext.chaos.session.recorder import RecordedSessions
+from pyadeq.ext.prove.chaos.recorder import Recorder
+from pyadeq.ext.prove.chaos.session.recorder import RecordedSessions
 from tests.simulation.clients import DOMAIN, Clients
 from tests.simulation.session_story import USERS
 from tests.simulation.steps import Step

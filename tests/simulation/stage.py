@@ -22,8 +22,8 @@ import pyadeq._async.session
 import pyadeq.ids
 from pyadeq._async.kernel import scripts
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.chaos.case import Verdict
-from pyadeq.ext.chaos.history import History
+from pyadeq.ext.prove.chaos.case import Verdict
+from pyadeq.ext.prove.chaos.history import History
 from tests.simulation.loop import Loop
 from tests.simulation.server import EPOCH_MS, Build
 from tests.simulation.story import Story

@@ -14,11 +14,11 @@ from redis.asyncio import ConnectionPool, Redis
 from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, UnknownTask
-from pyadeq.ext.chaos.case import Verdict
-from pyadeq.ext.chaos.history import History, gather
-from pyadeq.ext.chaos.judge import judge
-from pyadeq.ext.chaos.parts import PARTS
-from pyadeq.ext.chaos.recorder import Recorder
+from pyadeq.ext.prove.chaos.case import Verdict
+from pyadeq.ext.prove.chaos.history import History, gather
+from pyadeq.ext.prove.chaos.judge import judge
+from pyadeq.ext.prove.chaos.parts import PARTS
+from pyadeq.ext.prove.chaos.recorder import Recorder
 from tests.audit import audit
 from tests.simulation import change_actors
 from tests.simulation.actors import Player

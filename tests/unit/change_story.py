@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pyadeq.ext.chaos import History, Op
-from pyadeq.ext.chaos.history import Records
+from pyadeq.ext.prove.chaos import History, Op
+from pyadeq.ext.prove.chaos.history import Records
 
 # The fields of an item, of calls that have items.
 ITEMS = {

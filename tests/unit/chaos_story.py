@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq.ext.chaos import Entry, History, Mark, Op
+from pyadeq.ext.prove.chaos import Entry, History, Mark, Op
 from tests.unit.change_story import call_of, records_of, store
 from tests.unit.config_story import config_call_of, configs_of, store_config
 from tests.unit.events_story import reader_call_of, store_reading

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq.ext.chaos import History, Op
-from pyadeq.ext.chaos.history import Records
+from pyadeq.ext.prove.chaos import History, Op
+from pyadeq.ext.prove.chaos.history import Records
 
 
 def reader_call_of(words: list[str]) -> Op:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq.ext.chaos import Op
+from pyadeq.ext.prove.chaos import Op
 from tests.unit.change_story import named
 
 ITEMS = {  # the fields of an item

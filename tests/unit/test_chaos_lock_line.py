@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyadeq.ext.chaos.lock_line import BrokenLine, LockLine, inversions
+from pyadeq.ext.prove.chaos.lock_line import BrokenLine, LockLine, inversions
 from tests.unit.chaos_story import edited, told
 
 LINE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyadeq.ext.chaos import RULES, History, Op, Violation, judge
+from pyadeq.ext.prove.chaos import RULES, History, Op, Violation, judge
 from tests.unit.bad_change_histories import BAD as BAD_CHANGES
 from tests.unit.bad_change_histories import CHANGES
 from tests.unit.bad_config_histories import BAD as BAD_CONFIGS

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pyadeq.codec import Codec
 from pyadeq.errors import ConfigError, PayloadError
-from pyadeq.ext.crypto import Encrypted, Signed, new_key
+from pyadeq.ext.connect.crypto import Encrypted, Signed, new_key
 
 OLD, NEW = (urlsafe_b64encode(bytes([number]) * 32).decode() for number in (1, 2))
 KINDS: list[Callable[..., Codec]] = [Encrypted, Signed]
@@ -88,7 +88,9 @@ def test_keys_that_are_none(kind: Callable[..., Codec], keys: Any) -> None:
 
 
 def test_a_key_from_the_command_line() -> None:
-    done = subprocess.run([sys.executable, "-m", "pyadeq.ext.crypto"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pyadeq.ext.connect.crypto"], capture_output=True, text=True, check=True
+    )
     assert Signed([done.stdout.strip()]).seal(b"x", HERE) != Signed([new_key()]).seal(b"x", HERE)
 
 

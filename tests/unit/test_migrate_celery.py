@@ -15,7 +15,7 @@ import pytest
 from redis import Redis
 
 from pyadeq import Tasks
-from pyadeq.ext.migrate import CeleryQueues, Left, Moving, Place
+from pyadeq.ext.move.migrate import CeleryQueues, Left, Moving, Place
 
 HERE = Path(__file__).parent
 MESSAGES: dict[str, str] = json.loads((HERE / "celery_messages.json").read_text(encoding="utf-8"))
@@ -174,7 +174,7 @@ def test_scripts_state_the_bounds_of_their_loops() -> None:
     from bounds import check_bounds
     from scan import tokens
 
-    import pyadeq.ext.migrate as package
+    import pyadeq.ext.move.migrate as package
 
     scripts = sorted((Path(package.__file__).parent / "lua").glob("*.lua"))
     assert len(scripts) > 4

@@ -7,10 +7,10 @@ from urllib.parse import parse_qs
 import pytest
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.posts.content import Link, Post, Theirs, word
-from pyadeq.ext.posts.endpoints import Endpoint, Service, new_endpoint
-from pyadeq.ext.posts.groups import Message
-from pyadeq.ext.posts.services import SERVICES, Sent
+from pyadeq.ext.outgoing.posts.content import Link, Post, Theirs, word
+from pyadeq.ext.outgoing.posts.endpoints import Endpoint, Service, new_endpoint
+from pyadeq.ext.outgoing.posts.groups import Message
+from pyadeq.ext.outgoing.posts.services import SERVICES, Sent
 
 HOSTILE = "@**all** <!channel> `x` ``` [a](http://evil) *b* & <@U1> \u202e#**x**"
 ERROR = "~~~\n```\n<!everyone> @all\n```` `"

@@ -9,9 +9,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.crypto import Encrypted, Signed, new_key
+from pyadeq.ext.connect.crypto import Encrypted, Signed, new_key
 from pyadeq.ext.outgoing.references import check_reference
-from pyadeq.ext.webhooks.signing import BadSignature, new_secret, read_secret, sign, stored_secret, verify
+from pyadeq.ext.outgoing.webhooks.signing import BadSignature, new_secret, read_secret, sign, stored_secret, verify
 
 VECTORS = [
     (

@@ -1,4 +1,4 @@
-"""What the client and the worker ask of tracing, if there is any. `pyadeq.ext.otel.Traces` provides it."""
+"""What the client and the worker ask of tracing, if there is any. `pyadeq.ext.connect.otel.Traces` provides it."""
 
 from __future__ import annotations
 

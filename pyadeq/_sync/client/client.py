@@ -67,7 +67,7 @@ class Adeq(Nouns):
     clock: a function that returns milliseconds since the epoch; only for queues and lock domains that were created with
     `clock=test`.
     trace: a function that returns the W3C traceparent of the current work, or None; it is stored in events and tasks.
-    `pyadeq.ext.otel.Traces` also makes spans.
+    `pyadeq.ext.connect.otel.Traces` also makes spans.
     retry_for: for how many seconds (0 to 45) a call without an answer is sent again, which is safe. Then it raises
     TransportError. None: 5; with Sentinel or a cluster 45, because a failover takes longer than 5 s.
     durability: when a call that writes is done. `memory`: when it ran. `aof`: when it is also on the primary's disk.
@@ -76,7 +76,7 @@ class Adeq(Nouns):
     None: as `memory`; but changes, and config namespaces that begin with `_`, such as that of tokens, as `replica` if
     `replicas` replicas follow the server.
     durability_timeout: seconds until DurabilityError, if there is no confirmation.
-    codec: signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.crypto`.
+    codec: signs or encrypts payloads, results and errors of tasks; see `pyadeq.ext.connect.crypto`.
     batch: `enqueue` calls that threads or asyncio tasks make at the same time are sent together. Each has its own
     receipt or error.
     """

@@ -20,7 +20,7 @@ from pyadeq.ext.cli.tree import NOUNS, noun
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
-    from pyadeq.ext.archive import Archive, Archived, Written
+    from pyadeq.ext.operate.archive import Archive, Archived, Written
 
 app = noun(NOUNS["archive"])
 
@@ -147,7 +147,7 @@ def verify(
 
 
 def _archive(place: str) -> Archive:
-    from pyadeq.ext.archive import Archive
+    from pyadeq.ext.operate.archive import Archive
 
     return Archive(place)
 

@@ -19,7 +19,7 @@ import typer
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.complete import domain_names
 from pyadeq.ext.cli.running import Options
-from pyadeq.ext.finding import Found
+from pyadeq.ext.shared.finding import Found
 from pyadeq.models.queue import TaskFilter
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}

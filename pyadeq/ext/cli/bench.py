@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.bench import SUBJECTS, Figure, Report, draw, run
 from pyadeq.ext.cli.common import Format, Output, connected, print_json, stderr
 from pyadeq.ext.cli.progress import LINE_EVERY
 from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.prove.bench import SUBJECTS, Figure, Report, draw, run
 
 Subject = StrEnum("Subject", {name: name for name in SUBJECTS})  # type: ignore[misc]
 QUICK = ("cost", "drain", "latency")

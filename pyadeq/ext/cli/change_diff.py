@@ -8,13 +8,13 @@ import typer
 from rich.text import Text
 
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.change_text import CONTENT, actor_of, diff_of, lines_of, parts_that_differ, raw
 from pyadeq.ext.cli.change_asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change_log import entry_as_json
 from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.common import safe, stdout
 from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.shared.change_text import CONTENT, actor_of, diff_of, lines_of, parts_that_differ, raw
 
 if TYPE_CHECKING:
     from pyadeq import Adeq

@@ -9,7 +9,6 @@ import typer
 from rich.text import Text
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change_words import STYLES, plain, text_of
@@ -18,6 +17,7 @@ from pyadeq.ext.cli.complete import change_ids
 from pyadeq.ext.cli.follow import follow, printed
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Lines, Read, with_client
+from pyadeq.ext.shared.change_text import actor_of
 from pyadeq.keys import check_name
 
 if TYPE_CHECKING:

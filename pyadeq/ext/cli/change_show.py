@@ -12,7 +12,6 @@ from rich.text import Text
 
 from pyadeq import Adeq, Change
 from pyadeq.errors import AdeqError
-from pyadeq.ext.change_text import follow_ids, path_of, shown
 from pyadeq.ext.cli.arguments import many, time_option
 from pyadeq.ext.cli.change_asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change_log import entry_as_json, log_line
@@ -24,6 +23,7 @@ from pyadeq.ext.cli.lock_listing import ago, ahead
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.ext.cli.tables import columns, print_fields, print_rows
+from pyadeq.ext.shared.change_text import follow_ids, path_of, shown
 from pyadeq.models import TaskView
 
 ENDED = ("completed", "failed", "rejected", "cancelled")

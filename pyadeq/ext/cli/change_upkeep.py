@@ -13,7 +13,7 @@ from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.lock_listing import ago, span
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Document, Lines, Read, Table, with_client
-from pyadeq.ext.finding import find_names
+from pyadeq.ext.shared.finding import find_names
 from pyadeq.keys import check_name
 
 if TYPE_CHECKING:

@@ -14,13 +14,6 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.chaos.cast import cast_of
-from pyadeq.ext.chaos.history import History
-from pyadeq.ext.chaos.judge import judge
-from pyadeq.ext.chaos.report import Report, print_report, report_on
-from pyadeq.ext.chaos.run import Run, watch
-from pyadeq.ext.chaos.watch import OUT_OF_REACH, Watch
-from pyadeq.ext.chaos.workload import Scene
 from pyadeq.ext.cli.common import (
     DEFAULT_URL,
     FAILED,
@@ -34,7 +27,14 @@ from pyadeq.ext.cli.common import (
     stderr,
     stdout,
 )
-from pyadeq.ext.demo.view import Progress, View
+from pyadeq.ext.prove.chaos.cast import cast_of
+from pyadeq.ext.prove.chaos.history import History
+from pyadeq.ext.prove.chaos.judge import judge
+from pyadeq.ext.prove.chaos.report import Report, print_report, report_on
+from pyadeq.ext.prove.chaos.run import Run, watch
+from pyadeq.ext.prove.chaos.watch import OUT_OF_REACH, Watch
+from pyadeq.ext.prove.chaos.workload import Scene
+from pyadeq.ext.prove.demo.view import Progress, View
 
 TICK = 0.1
 HARM_EVERY = (0.5, 2.5)  # seconds

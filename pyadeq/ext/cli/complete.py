@@ -14,7 +14,7 @@ import typer
 from pyadeq import Adeq
 from pyadeq.ext.cli.common import DEFAULT_URL
 from pyadeq.ext.cli.resolve import existing_queue, parts
-from pyadeq.ext.finding import Found, find_names
+from pyadeq.ext.shared.finding import Found, find_names
 
 PATIENCE = 0.5  # seconds: a person waits after pressing Tab
 

@@ -11,12 +11,12 @@ import typer
 from pyadeq.embedded import find_binary
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import FAILED, Format, Output, print_json, stderr, stdout
-from pyadeq.ext.demo.approvals import run_approvals
-from pyadeq.ext.demo.approvals_plan import DOMAIN, SLOT
-from pyadeq.ext.demo.plan import QUEUE
-from pyadeq.ext.demo.report import Report, print_proof, print_report
-from pyadeq.ext.demo.run import run_demo
-from pyadeq.ext.demo.view import View
+from pyadeq.ext.prove.demo.approvals import run_approvals
+from pyadeq.ext.prove.demo.approvals_plan import DOMAIN, SLOT
+from pyadeq.ext.prove.demo.plan import QUEUE
+from pyadeq.ext.prove.demo.report import Report, print_proof, print_report
+from pyadeq.ext.prove.demo.run import run_demo
+from pyadeq.ext.prove.demo.view import View
 
 
 def demo(
@@ -67,7 +67,7 @@ def demo(
 
 def _serve_board(keep: Path | None, limit: int | None) -> None:
     try:
-        from pyadeq.ext.demo.board import run_board
+        from pyadeq.ext.prove.demo.board import run_board
     except ModuleNotFoundError as error:
         raise ConfigError(f'--board: {error.name} is missing; pip install "pyadeq[server]"') from None
     run_board(lambda text: print(text, flush=True), keep=keep, limit=limit)

@@ -25,7 +25,7 @@ from pyadeq.ext.cli.common import (
 from pyadeq.ext.cli.complete import queue_names
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.tables import print_rows
-from pyadeq.ext.doctor import Damage, Report, examine, inspect
+from pyadeq.ext.operate.doctor import Damage, Report, examine, inspect
 from pyadeq.keys import check_name
 
 OURS = re.compile(r"\badeq (?:doctor|lock|queue|scripts) ")

@@ -25,7 +25,7 @@ from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
 from pyadeq.ext.cli.running import Document, Lines, Table, with_client
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun
-from pyadeq.ext.finding import find_domains
+from pyadeq.ext.shared.finding import find_domains
 from pyadeq.keys import check_name
 
 app = noun(NOUNS["lock"])

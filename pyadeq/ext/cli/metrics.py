@@ -11,9 +11,9 @@ import typer
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_lines, shown_url
-from pyadeq.ext.metrics.board import board as board_file
-from pyadeq.ext.metrics.rules import ALERTS
-from pyadeq.ext.metrics.rules import rules as rule_file
+from pyadeq.ext.operate.metrics.board import board as board_file
+from pyadeq.ext.operate.metrics.rules import ALERTS
+from pyadeq.ext.operate.metrics.rules import rules as rule_file
 
 PORT = 9477
 
@@ -46,7 +46,7 @@ def metrics(
     try:
         from prometheus_client import CollectorRegistry, generate_latest, start_http_server
 
-        from pyadeq.ext.metrics import AdeqCollector
+        from pyadeq.ext.operate.metrics import AdeqCollector
     except ImportError:
         raise ConfigError('metrics: prometheus-client is missing; pip install "pyadeq[metrics]"') from None
     registry = CollectorRegistry()

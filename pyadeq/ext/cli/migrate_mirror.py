@@ -16,7 +16,7 @@ from pyadeq.ext.cli.migrate_report import check_unsure, print_left, print_mirror
 from pyadeq.ext.cli.migrate_source import Old, OldLayout, Queues, SourceName, UnsureOption, opened, reader_of
 
 if TYPE_CHECKING:
-    from pyadeq.ext.migrate import Migration
+    from pyadeq.ext.move.migrate import Migration
 
 ShadowName = StrEnum("ShadowName", ["stream", "lists", "locks"])
 """What can be compared."""
@@ -92,7 +92,7 @@ def cutover(
     With --follow it goes on to move what other programs write in the old layout. The command may be killed and
     repeated at any time; no task is created twice.
     """
-    from pyadeq.ext.migrate.stream import publish_failures
+    from pyadeq.ext.move.migrate.stream import publish_failures
 
     name = SourceName(source)
     if publish and name != SourceName.stream:
@@ -109,7 +109,7 @@ def cutover(
 
 def _compare_locks(migration: Migration, domain: str, prefix: str, output: Format) -> bool:
     """Print which locks are held where. Returns whether any is held in the old layout alone."""
-    from pyadeq.ext.migrate import LockBridge
+    from pyadeq.ext.move.migrate import LockBridge
 
     found = LockBridge(migration.adeq, migration.source.client, domain=domain, prefix=prefix).compare()
     if output != Format.table:

@@ -104,7 +104,7 @@ def status(
     output: Output = Format.table,
 ) -> None:
     """Show how far a migration is: what waits on the old server, and the messages that it keeps."""
-    from pyadeq.ext.migrate import IN_PROGRESS, State
+    from pyadeq.ext.move.migrate import IN_PROGRESS, State
 
     with opened(old, reader_of(source, None, key_prefix), None, url, "Reading") as migration:
         found = migration.status()

@@ -43,7 +43,7 @@ def queue(
     """
     from redis.exceptions import RedisError
 
-    from pyadeq.ext.migrate.copy import QueueCopy
+    from pyadeq.ext.move.migrate.copy import QueueCopy
 
     options = {**PLACE.options(), "cluster": to_cluster, "source": "adeq", "retry_for": RETRY_FOR}
     with connected(url) as adeq, Bar("Copying", None, "keys") as bar:
@@ -75,6 +75,6 @@ def queue(
 
 def _server(adeq: Adeq) -> object:
     """What tells two servers apart: a cluster has one id for each node."""
-    from pyadeq.ext.installation import primaries
+    from pyadeq.ext.shared.installation import primaries
 
     return sorted(primary.client.info("server")["run_id"] for primary in primaries(adeq.client))

@@ -13,7 +13,7 @@ from pyadeq.ext.cli.common import FAILED, Format, print_json, safe
 from pyadeq.ext.cli.tables import print_rows
 
 if TYPE_CHECKING:
-    from pyadeq.ext.migrate import Mirrored, Moved, Place, Reasons
+    from pyadeq.ext.move.migrate import Mirrored, Moved, Place, Reasons
 
 SHOWN_IDS = 3
 NOTHING = "no migration has begun, or the last one was cleaned up; see adeq migrate plan"

@@ -20,7 +20,7 @@ from pyadeq.ext.cli.named import load_named
 from pyadeq.ext.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from pyadeq.ext.migrate import Migration, Source
+    from pyadeq.ext.move.migrate import Migration, Source
 
 SourceName = StrEnum("SourceName", ["celery", "rq", "bullmq", "stream", "lists"])
 """Where tasks come from."""
@@ -85,7 +85,7 @@ def opened(
     old: str, source: Callable[[Redis], Source], queues: Iterable[str] | None, url: str, label: str
 ) -> Iterator[Migration]:
     """Yield a migration with both connections, and a bar that shows its progress."""
-    from pyadeq.ext.migrate import Migration
+    from pyadeq.ext.move.migrate import Migration
 
     _check_old(old)
     mapping = _mapping(queues or ())
@@ -125,7 +125,7 @@ def reader_of(
     name: SourceName, tasks: Sequence[str] | None, prefix: str, trust_pickle: bool = False
 ) -> Callable[[Redis], Source]:
     """Return what makes a source of the old connection. Raises ConfigError for options of another source."""
-    from pyadeq.ext.migrate import BullQueues, CeleryQueues, ListQueues, RqQueues, StreamQueue
+    from pyadeq.ext.move.migrate import BullQueues, CeleryQueues, ListQueues, RqQueues, StreamQueue
 
     functions = _functions(tasks) if tasks else None
     if name == SourceName.bullmq:

@@ -16,8 +16,8 @@ from pyadeq.ext.cli.outgoing import allow_option, cell, done, endpoint, http_opt
 from pyadeq.ext.cli.running import Document, Lines, with_client_of
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
-from pyadeq.ext.posts.endpoints import DEFAULT, Endpoint
-from pyadeq.ext.posts.posts import Posts
+from pyadeq.ext.outgoing.posts.endpoints import DEFAULT, Endpoint
+from pyadeq.ext.outgoing.posts.posts import Posts
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
@@ -167,7 +167,7 @@ def run(
     Any number of processes may do it. Each may be killed at any time: no post is lost or enqueued twice. While the
     server is away, it waits. Proxies of the environment are ignored. Needs the extra webhooks.
     """
-    from pyadeq.ext.posts import serve
+    from pyadeq.ext.outgoing.posts import serve
 
     allowed = Allowed.of(allow or (), http=http, ports=port or ())
 

@@ -12,7 +12,7 @@ from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.queue_arguments import ThisQueue
 from pyadeq.ext.cli.running import Document, Lines, Shown, Table, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
-from pyadeq.ext.finding import find_queues
+from pyadeq.ext.shared.finding import find_queues
 
 if TYPE_CHECKING:
     from pyadeq import Adeq, Deferred, QueueStats

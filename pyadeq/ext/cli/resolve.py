@@ -13,7 +13,7 @@ import typer
 import pyadeq
 from pyadeq import Adeq, library
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.finding import find_names
+from pyadeq.ext.shared.finding import find_names
 
 # As text, and by their module: a command imports only what it uses.
 AnyQueue: TypeAlias = "pyadeq.Queue | pyadeq.PartitionedQueue"

@@ -16,8 +16,8 @@ from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.progress import Bar
 from pyadeq.ext.cli.running import Document, with_client_of
 from pyadeq.ext.cli.token import end_token
-from pyadeq.ext.installation import PAGE, primaries
 from pyadeq.ext.server.tokens import NAMESPACE, all_tokens
+from pyadeq.ext.shared.installation import PAGE, primaries
 
 FENCED: Final = ("queue", "change")
 """Nouns whose fence is a counter. The fence of a lock domain follows the server's clock."""

@@ -17,7 +17,7 @@ from pyadeq.ext.cli.complete import schedule_names
 from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import AnyQueue, parts
 from pyadeq.ext.cli.running import Read
-from pyadeq.ext.schedule_words import cron_words, period_words
+from pyadeq.ext.shared.schedule_words import cron_words, period_words
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment
 

@@ -22,7 +22,7 @@ from pyadeq.ext.cli.resolve import (
     stored_bases,
 )
 from pyadeq.ext.cli.running import Document, Table, with_client
-from pyadeq.ext.finding import find_names
+from pyadeq.ext.shared.finding import find_names
 
 Move = Callable[[Callable[[int], object]], Migration]
 EVENTS = "events"

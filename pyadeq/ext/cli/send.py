@@ -34,8 +34,8 @@ def send(
     The same as adeq webhook run and adeq post run, in one process. Any number of processes may do it, and each may be
     killed at any time. Needs the extra webhooks.
     """
-    from pyadeq.ext.posts import serve as send_posts
-    from pyadeq.ext.webhooks import serve as send_webhooks
+    from pyadeq.ext.outgoing.posts import serve as send_posts
+    from pyadeq.ext.outgoing.webhooks import serve as send_webhooks
 
     webhooks = Allowed.of(webhook_allow or (), http=webhook_http, ports=webhook_port or ())
     posts = Allowed.of(post_allow or (), http=post_http, ports=post_port or ())

@@ -12,7 +12,7 @@ from pyadeq.ext.cli.arguments import Yes, confirm, many, not_all, search_option
 from pyadeq.ext.cli.common import iso, safe
 from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, named, not_own, noun_with
 from pyadeq.ext.cli.running import Document, Lines, each, with_client
-from pyadeq.ext.finding import find_names
+from pyadeq.ext.shared.finding import find_names
 from pyadeq.models.session import SessionEntry
 
 if TYPE_CHECKING:

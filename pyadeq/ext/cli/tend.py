@@ -24,7 +24,7 @@ from pyadeq.ext.cli.common import (
     shown_url,
     unreachable,
 )
-from pyadeq.ext.tend import Tended, Tender
+from pyadeq.ext.operate.tend import Tended, Tender
 
 MOST = 1000
 """Steps of `--once`, at most: in an installation in use, there is always more to do."""
@@ -49,7 +49,7 @@ def tend(
     """
     place = None
     if archive is not None:
-        from pyadeq.ext.archive import Archive
+        from pyadeq.ext.operate.archive import Archive
 
         place = Archive(archive)
     check_url(url)

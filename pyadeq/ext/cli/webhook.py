@@ -19,10 +19,10 @@ from pyadeq.ext.cli.running import Document, Lines, Read, with_client, with_clie
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.references import check_reference
-from pyadeq.ext.webhooks import new_secret
-from pyadeq.ext.webhooks._sync.webhooks import Known, Webhooks
-from pyadeq.ext.webhooks.endpoints import CONCURRENCY
-from pyadeq.ext.webhooks.signing import shown_secret
+from pyadeq.ext.outgoing.webhooks import new_secret
+from pyadeq.ext.outgoing.webhooks._sync.webhooks import Known, Webhooks
+from pyadeq.ext.outgoing.webhooks.endpoints import CONCURRENCY
+from pyadeq.ext.outgoing.webhooks.signing import shown_secret
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
@@ -234,7 +234,7 @@ def run(
     Any number of processes may do it. Each may be killed at any time: no message is lost or enqueued twice. While the
     server is away, it waits. Proxies of the environment are ignored. Needs the extra webhooks.
     """
-    from pyadeq.ext.webhooks import serve
+    from pyadeq.ext.outgoing.webhooks import serve
 
     allowed = Allowed.of(allow or (), http=http, ports=port or ())
 

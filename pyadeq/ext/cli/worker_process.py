@@ -23,7 +23,7 @@ from pyadeq.ext.cli.worker_processes import HealthAt, Parent
 from pyadeq.ext.cli.worker_tend import tending
 
 if TYPE_CHECKING:
-    from pyadeq.ext.archive import Archive
+    from pyadeq.ext.operate.archive import Archive
 
 SOURCE = "adeq worker run"
 STOPPING = ("stop", "restart")
@@ -221,7 +221,7 @@ def _client(options: Options) -> Adeq:
         return client_for(options.home, SOURCE)
     trace = None
     if options.traces:
-        from pyadeq.ext.otel import Traces
+        from pyadeq.ext.connect.otel import Traces
 
         trace = Traces()
     return Adeq.from_url(options.url, **PLACE.options(), source=SOURCE, trace=trace)

@@ -238,7 +238,7 @@ def _tend_at(every: float, url: str, home: Any) -> TendAt:
     place = os.environ.get("ADEQ_ARCHIVE")
     if not place:
         return TendAt(every, None, url, home)
-    from pyadeq.ext.archive import Archive
+    from pyadeq.ext.operate.archive import Archive
 
     return TendAt(every, Archive(place), url, home)
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pyadeq import Adeq, Queue
 from pyadeq.asyncio import Queue as AsyncQueue
 from pyadeq.ext.cli.common import PLACE, RETRY_FOR
-from pyadeq.ext.tend import Tended, Tender
+from pyadeq.ext.operate.tend import Tended, Tender
 
 if TYPE_CHECKING:
-    from pyadeq.ext.archive import Archive
+    from pyadeq.ext.operate.archive import Archive
 
 SOURCE = "adeq worker run"
 AnyQueue = Queue | AsyncQueue

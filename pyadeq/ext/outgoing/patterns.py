@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.finding import nouns_with_events
+from pyadeq.ext.shared.finding import nouns_with_events
 from pyadeq.keys import shown
 
 WEBHOOKS: Final = "adeq-webhooks"

@@ -25,7 +25,7 @@ def in_trace_of(adeq: Adeq, headers: Mapping[str, str]) -> AbstractContextManage
     try:
         from opentelemetry import trace
 
-        from pyadeq.ext.otel.carrying import inside
+        from pyadeq.ext.connect.otel.carrying import inside
     except ModuleNotFoundError:  # a `trace` of somebody's own
         return nullcontext()
     if trace.get_current_span().get_span_context().is_valid:  # the application is instrumented

@@ -1,5 +1,5 @@
 // Waiting items of conversations, read in batches, where a program had a queue in memory. Each conversation is a
-// mailbox: the lane `group/<agent>+<conversation>`. pyadeq.ext.adapters.QueueRuntime stores the same.
+// mailbox: the lane `group/<agent>+<conversation>`. pyadeq.ext.move.adapters.QueueRuntime stores the same.
 import { createHash } from "node:crypto";
 import { AdeqError, DrainingError, newRid } from "pyadeq";
 

@@ -18,13 +18,13 @@ if not settings.configured:
     tasks = [] if django.VERSION >= (6, 0) else ["django_tasks"]
     settings.configure(
         DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}},
-        INSTALLED_APPS=["pyadeq.ext.django", *tasks],
-        TASKS={"default": {"BACKEND": "pyadeq.ext.django.AdeqBackend", "QUEUES": []}},
+        INSTALLED_APPS=["pyadeq.ext.connect.django", *tasks],
+        TASKS={"default": {"BACKEND": "pyadeq.ext.connect.django.AdeqBackend", "QUEUES": []}},
         USE_TZ=True,
     )
     django.setup()
 
-BACKEND = "pyadeq.ext.django.AdeqBackend"
+BACKEND = "pyadeq.ext.connect.django.AdeqBackend"
 Drain = Callable[..., list[Run]]
 
 
@@ -53,6 +53,6 @@ def project(options: dict[str, Any]) -> Iterator[None]:
 @pytest.fixture
 def drain(adeq: Adeq) -> Drain:
     """What a worker does: run all that waits in a queue."""
-    from pyadeq.ext.django.worker import run
+    from pyadeq.ext.connect.django.worker import run
 
     return lambda name="default", **given: run_all(adeq.queue(name), run, raise_errors=False, **given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyadeq.ext.django.api import TaskContext
+from pyadeq.ext.connect.django.api import TaskContext
 
 try:
     from django.tasks import task

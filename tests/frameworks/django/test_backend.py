@@ -22,10 +22,10 @@ from django.utils import timezone
 
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.ext.django.api import InvalidTask, TaskResultDoesNotExist, TaskResultStatus, task_backends
-from pyadeq.ext.django.backend import level
-from pyadeq.ext.django.management.commands import adeq_worker
-from pyadeq.ext.django.worker import run
+from pyadeq.ext.connect.django.api import InvalidTask, TaskResultDoesNotExist, TaskResultStatus, task_backends
+from pyadeq.ext.connect.django.backend import level
+from pyadeq.ext.connect.django.management.commands import adeq_worker
+from pyadeq.ext.connect.django.worker import run
 from tests.conftest import server_binary
 from tests.frameworks.django import functions
 from tests.frameworks.django.conftest import BACKEND, Drain
@@ -155,14 +155,14 @@ def test_the_command_refuses_what_no_worker_could_run(arguments: list[str], said
 SETTINGS = """
 import django
 DATABASES = {{}}
-INSTALLED_APPS = ["pyadeq.ext.django"]
-TASKS = {{"default": {{"BACKEND": "pyadeq.ext.django.AdeqBackend", "OPTIONS": {options}}}}}
+INSTALLED_APPS = ["pyadeq.ext.connect.django"]
+TASKS = {{"default": {{"BACKEND": "pyadeq.ext.connect.django.AdeqBackend", "OPTIONS": {options}}}}}
 USE_TZ = True
 """
 TASKS = """
 import os, time
 from pathlib import Path
-from pyadeq.ext.django.api import TaskContext
+from pyadeq.ext.connect.django.api import TaskContext
 try:
     from django.tasks import task
 except ModuleNotFoundError:

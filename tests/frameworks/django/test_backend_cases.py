@@ -13,7 +13,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.test import override_settings
 
-from pyadeq.ext.django.api import InvalidTask, Task, TaskResult, TaskResultStatus, task_backends
+from pyadeq.ext.connect.django.api import InvalidTask, Task, TaskResult, TaskResultStatus, task_backends
 from tests.frameworks.django import functions
 from tests.frameworks.django.conftest import Drain
 
@@ -117,7 +117,7 @@ def test_a_task_gets_its_context(drain: Drain) -> None:
 
 async def test_a_task_is_checked_again_when_it_is_enqueued(options: dict[str, Any]) -> None:
     task = functions.nothing.using(queue_name="unknown_queue", backend="any")
-    only = {"BACKEND": "pyadeq.ext.django.AdeqBackend", "QUEUES": ["queue-1"], "OPTIONS": options}
+    only = {"BACKEND": "pyadeq.ext.connect.django.AdeqBackend", "QUEUES": ["queue-1"], "OPTIONS": options}
     with override_settings(TASKS={"any": only}):
         with pytest.raises(InvalidTask, match="Queue 'unknown_queue' is not valid for backend"):
             task.enqueue()

@@ -13,8 +13,8 @@ from django.test import override_settings
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from pyadeq.ext.django import AdeqBackend
-from pyadeq.ext.django.api import InvalidTask, Task, TaskResultDoesNotExist, TaskResultStatus, task_backends
+from pyadeq.ext.connect.django import AdeqBackend
+from pyadeq.ext.connect.django.api import InvalidTask, Task, TaskResultDoesNotExist, TaskResultStatus, task_backends
 from tests.frameworks.django import functions
 from tests.frameworks.django.conftest import Drain
 

@@ -15,7 +15,15 @@ from typing import Any, ClassVar
 from redis import Redis
 
 from pyadeq import Adeq, Tasks
-from pyadeq.ext.migrate import BullQueues, CeleryQueues, ListQueues, ListWriter, RqQueues, StreamQueue, StreamWriter
+from pyadeq.ext.move.migrate import (
+    BullQueues,
+    CeleryQueues,
+    ListQueues,
+    ListWriter,
+    RqQueues,
+    StreamQueue,
+    StreamWriter,
+)
 from tests.integration.test_migrate import message
 from tests.integration.test_migrate_rq import JOBS
 

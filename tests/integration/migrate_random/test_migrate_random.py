@@ -31,8 +31,8 @@ from redis.connection import AbstractConnection
 from pyadeq import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError
-from pyadeq.ext.migrate import Migration, escrow, move
-from pyadeq.ext.migrate.source import id_of
+from pyadeq.ext.move.migrate import Migration, escrow, move
+from pyadeq.ext.move.migrate.source import id_of
 from tests.integration.migrate_random.old import SYSTEMS, Old
 
 pytestmark = pytest.mark.any_engine

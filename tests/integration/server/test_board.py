@@ -8,7 +8,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient
 
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.posts.codes import new_codes
+from pyadeq.ext.outgoing.posts.codes import new_codes
 from pyadeq.ext.server import Logins, Tokens, app
 from pyadeq.ext.server.board.forms import filled
 from pyadeq.ext.server.tokens import new_token, read_token, revoked

@@ -11,7 +11,7 @@ from httpx import AsyncClient
 
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import TransportError
-from pyadeq.ext.posts.codes import new_codes
+from pyadeq.ext.outgoing.posts.codes import new_codes
 from pyadeq.ext.server.board import act as board
 from tests.integration.server.conftest import Ask
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pyadeq import Adeq
-from pyadeq.ext.demo.scene import fill
+from pyadeq.ext.prove.demo.scene import fill
 from pyadeq.ext.server.board.page import HERE
 from tests.integration.server.conftest import Ask
 

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pyadeq.asyncio import Adeq, Task
-from pyadeq.ext.otel import Traces
+from pyadeq.ext.connect.otel import Traces
 from pyadeq.ext.server import Principal, app, everything
 from pyadeq.ext.server.api import task_events
 from tests.integration.server.conftest import Ask

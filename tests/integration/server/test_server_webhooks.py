@@ -12,12 +12,12 @@ from standardwebhooks.webhooks import Webhook
 
 from pyadeq import Task
 from pyadeq.asyncio import Adeq
-from pyadeq.ext.crypto import Encrypted, new_key
+from pyadeq.ext.connect.crypto import Encrypted, new_key
 from pyadeq.ext.operations.rights import WEBHOOKS, all_rights
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.stamps import aio_stamp_key, stamped
+from pyadeq.ext.outgoing.webhooks import serve
 from pyadeq.ext.server import Principal, app, everything, rights_of
-from pyadeq.ext.webhooks import serve
 from tests.integration.receivers import receiving, status
 from tests.integration.server.conftest import Ask
 from tests.waiting import eventually

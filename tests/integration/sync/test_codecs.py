@@ -12,7 +12,7 @@ from pyadeq import Backoff, Cron, Every, Failure, Task
 from pyadeq import Adeq, Queue
 from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError, TaskDead
-from pyadeq.ext.crypto import Encrypted, Signed, new_key
+from pyadeq.ext.connect.crypto import Encrypted, Signed, new_key
 
 KEY = new_key()
 SECRET = "Schwarzwälder"

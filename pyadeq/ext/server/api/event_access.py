@@ -13,12 +13,12 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Path, Request
 
 from pyadeq.asyncio import Events, PartitionedQueue
-from pyadeq.ext.finding import nouns_with_events
 from pyadeq.ext.operations import ALL
 from pyadeq.ext.operations.rights import REVEAL, Principal
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import ask
+from pyadeq.ext.shared.finding import nouns_with_events
 
 MOST_MERGED: Final = 32
 """Partitions whose events one stream may have. Each costs the process a connection to the server."""

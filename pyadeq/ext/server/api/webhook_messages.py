@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from pyadeq.asyncio import TaskView
 from pyadeq.errors import WaitTimeout
+from pyadeq.ext.outgoing.webhooks.endpoints import Endpoint
+from pyadeq.ext.outgoing.webhooks.messages import TEST, webhook_id
 from pyadeq.ext.server.api.routes import by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.api.webhooks import Id, Managed, Manager
 from pyadeq.ext.server.gate import described, missing
-from pyadeq.ext.webhooks.endpoints import Endpoint
-from pyadeq.ext.webhooks.messages import TEST, webhook_id
 from pyadeq.models.queue import State
 
 MOST_IN_PAGE: Final = 100

@@ -14,14 +14,14 @@ from pydantic import BaseModel, Field
 from pyadeq.errors import ConfigConflict
 from pyadeq.ext.operations.rights import WEBHOOKS, Principal
 from pyadeq.ext.outgoing.patterns import MOST_PATTERNS, check_id
+from pyadeq.ext.outgoing.webhooks import AsyncWebhooks, new_secret
+from pyadeq.ext.outgoing.webhooks.endpoints import CONCURRENCY, Content, Endpoint, Order
+from pyadeq.ext.outgoing.webhooks.signing import PREFIX, shown_secret
 from pyadeq.ext.server.api.routes import PROBLEMS, by_hand
 from pyadeq.ext.server.api.strict import Strict
 from pyadeq.ext.server.etags import IfMatchVersion, expected_version
 from pyadeq.ext.server.gate import Gate, described, missing
 from pyadeq.ext.server.problems import Refused
-from pyadeq.ext.webhooks import AsyncWebhooks, new_secret
-from pyadeq.ext.webhooks.endpoints import CONCURRENCY, Content, Endpoint, Order
-from pyadeq.ext.webhooks.signing import PREFIX, shown_secret
 
 DAY: Final = 86_400.0
 

@@ -1,7 +1,7 @@
 """The pages that links of posts lead to: a dead task, and one button that retries or abandons it.
 
 Programs that look at links send GETs, which change nothing. The button asks for a login, or the link has a code that
-works once, see `pyadeq.ext.posts.codes`. A person with a code sees what the post said, and no more.
+works once, see `pyadeq.ext.outgoing.posts.codes`. A person with a code sees what the post said, and no more.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fastapi import Request, Response
 
 from pyadeq import tiers
 from pyadeq.asyncio import Adeq, TaskView
-from pyadeq.ext.posts.codes import REALM, Allowed, begin, end, is_for, is_of
+from pyadeq.ext.outgoing.posts.codes import REALM, Allowed, begin, end, is_for, is_of
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.attempts import Attempts, address_of
 from pyadeq.ext.server.board.forms import read_form

@@ -9,12 +9,12 @@ from fastapi import Query, Request, Response
 
 from pyadeq.asyncio import Change, ChangePage, ChangeStats
 from pyadeq.errors import AdeqError
-from pyadeq.ext.change_text import diff_of, follow_ids, parts_that_differ, path_of, shown, title_of
 from pyadeq.ext.operations.rights import ACT, Principal
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import may, pages, render
 from pyadeq.ext.server.board.words import as_json
 from pyadeq.ext.server.gate import Access, Gate, access, missing
+from pyadeq.ext.shared.change_text import diff_of, follow_ids, parts_that_differ, path_of, shown, title_of
 from pyadeq.models.change import ChangeState
 
 PAGE: Final = 50

@@ -11,12 +11,12 @@ from fastapi import Query, Request, Response
 
 from pyadeq.asyncio import ConfigValue, ConfigVersion, Flag
 from pyadeq.errors import BadArgument
-from pyadeq.ext.change_text import lines_of
 from pyadeq.ext.server.board.flag_words import rule_in_words
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import may, pages, render
 from pyadeq.ext.server.board.words import as_json, editable
 from pyadeq.ext.server.gate import Access, Gate, access
+from pyadeq.ext.shared.change_text import lines_of
 from pyadeq.models.base import flaw
 
 PREFIX: Final = "flag:"

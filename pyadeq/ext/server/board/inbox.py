@@ -9,12 +9,12 @@ from fastapi import Query, Request, Response
 
 from pyadeq.asyncio import Inbox, InboxEntry
 from pyadeq.errors import AdeqError
-from pyadeq.ext.change_text import title_of
 from pyadeq.ext.operations.rights import Principal
 from pyadeq.ext.server.board.looks import Looks
 from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import OWN, Gate, missing
 from pyadeq.ext.server.problems import Refused
+from pyadeq.ext.shared.change_text import title_of
 
 MOST_DOMAINS: Final = 50
 """Domains of one page."""

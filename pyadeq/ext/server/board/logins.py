@@ -16,8 +16,8 @@ from fastapi import Request, Response
 
 from pyadeq.asyncio import Adeq
 from pyadeq.ext.operations.rights import Principal
-from pyadeq.ext.posts.codes import ACTOR
-from pyadeq.ext.posts.codes import REALM as CODES
+from pyadeq.ext.outgoing.posts.codes import ACTOR
+from pyadeq.ext.outgoing.posts.codes import REALM as CODES
 from pyadeq.ext.server.attempts import Attempts, address_of
 from pyadeq.ext.server.authentication import Tokens
 from pyadeq.ext.server.problems import Refused

@@ -16,12 +16,12 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from pyadeq.errors import AdeqError
-from pyadeq.ext.change_text import actor_of
 from pyadeq.ext.operations.rights import MANAGE, WEBHOOKS, Principal
 from pyadeq.ext.server.board import charts, words
 from pyadeq.ext.server.board.looks import lacks_names
 from pyadeq.ext.server.paths import segment, url
 from pyadeq.ext.server.problems import Refused, refused_of
+from pyadeq.ext.shared.change_text import actor_of
 
 HERE: Final = Path(__file__).parent
 POLICY: Final = (

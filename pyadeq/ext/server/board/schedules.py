@@ -10,12 +10,12 @@ from fastapi import Path, Request, Response
 from pyadeq import tiers
 from pyadeq.asyncio import At, Cron, Every, Schedule
 from pyadeq.errors import AdeqError
-from pyadeq.ext.schedule_words import cron_words, period_words
 from pyadeq.ext.server.api.queues import shown_schedule, shown_schedules
 from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.board.per_queue import Chosen, Page, of_queues
 from pyadeq.ext.server.board.words import editable
 from pyadeq.ext.server.gate import Access, access, missing
+from pyadeq.ext.shared.schedule_words import cron_words, period_words
 from pyadeq.models.base import flaw, flaw_of
 from pyadeq.models.queue import Task
 from pyadeq.models.schedule import Overlap

@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 
 from fastapi import Request, Response
 
+from pyadeq.ext.outgoing.webhooks.endpoints import CONCURRENCY, Content, Order
 from pyadeq.ext.server.api.webhook_messages import read_messages
 from pyadeq.ext.server.api.webhooks import DAY, Id, Manager
 from pyadeq.ext.server.board.forms import ask, read_form, typed
@@ -16,7 +17,6 @@ from pyadeq.ext.server.board.looks import NUMBERS_FOR, Looks
 from pyadeq.ext.server.board.page import pages, problem_page, render
 from pyadeq.ext.server.paths import segment
 from pyadeq.ext.server.problems import Problem, Refused
-from pyadeq.ext.webhooks.endpoints import CONCURRENCY, Content, Order
 from pyadeq.models.queue import State
 
 LAST: Final = 20

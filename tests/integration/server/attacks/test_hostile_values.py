@@ -27,14 +27,14 @@ from pyadeq import library
 from pyadeq._core.kernel.manifest import Script
 from pyadeq.asyncio import Adeq, ChangeRef, Every, Task
 from pyadeq.errors import AdeqError
-from pyadeq.ext.archive import Archive
 from pyadeq.ext.cli.app import app
-from pyadeq.ext.metrics import AdeqCollector
+from pyadeq.ext.operate.archive import Archive
+from pyadeq.ext.operate.metrics import AdeqCollector
 from pyadeq.ext.operations.row import Operation
+from pyadeq.ext.outgoing.webhooks.endpoints import Endpoint
+from pyadeq.ext.outgoing.webhooks.messages import body_of
 from pyadeq.ext.server.application import BOARD
 from pyadeq.ext.server.paths import segment
-from pyadeq.ext.webhooks.endpoints import Endpoint
-from pyadeq.ext.webhooks.messages import body_of
 from pyadeq.keys import base_of
 from pyadeq.models.base import flaw
 from tests import hostile

@@ -1,0 +1,1 @@
+"""For operators: the doctor, periodic care, metrics and archives."""

@@ -1,0 +1,1 @@
+"""What shows how it behaves: chaos runs and their judge, benchmarks, the demo."""
