@@ -96,7 +96,7 @@ noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
 	$(PY) lua/bundle.py
 	ADEQ_UPDATE_COSTS=$(NOUN) $(PY) -m pytest -q -p no:xdist tests/nouns/test_costs.py
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(NOUN).
-	$(PY) -m pytest -q -n 2 tests/nouns tests/embedding/test_vectors.py tests/integration/test_cli_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
+	$(PY) -m pytest -q -n 2 tests/nouns tests/embedding/test_vectors.py tests/integration/cli/test_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
 
 verb: gen ## of VERB=queue.…: record its budget, costs and vectors, and run its tests
 	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/nouns/test_sizes.py -k $(VERB).
@@ -227,7 +227,7 @@ soak: $(READY) ##+ new random calls and histories, those of locks for SOAK secon
 	HYPOTHESIS_PROFILE=soak $(PY) -m pytest -n 2 tests/nouns/test_fuzz.py tests/property/test_queue_machine.py tests/property/test_graphs.py $(ARGS)
 	ADEQ_SOAK_SECONDS=$(SOAK) $(PY) -m pytest -n 2 tests/property/locks/test_histories.py $(ARGS)
 	ADEQ_CHAOS=4 $(PY) -m pytest -n 2 tests/chaos $(ARGS)
-	ADEQ_MIGRATE_SEEDS=$$(date +%s):500 $(PY) -m pytest -n 2 tests/integration/migrate_random $(ARGS)
+	ADEQ_MIGRATE_SEEDS=$$(date +%s):500 $(PY) -m pytest -n 2 tests/integration/move/migrate_random $(ARGS)
 	$(MAKE) simulate SEEDS=100000
 
 chaos: $(READY) ## all faults on real processes, each alone and then mixed, for CHAOS seconds (600), and a judgement

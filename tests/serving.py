@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.integration.cli import COMMAND, environment
+from tests.integration.cli.run import COMMAND, environment
 from tests.waiting import DEADLINE
 
 

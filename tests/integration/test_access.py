@@ -20,7 +20,7 @@ from pyadeq.asyncio import Worker
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError, LockLost
 from pyadeq.keys import lock_base, queue_base
-from tests.integration.cli import adeq
+from tests.integration.cli.run import adeq
 from tests.integration.faults.stored import stored
 from tests.integration.servers import ask, is_old
 from tests.waiting import DEADLINE

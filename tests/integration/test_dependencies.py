@@ -10,8 +10,8 @@ import pytest
 from pyadeq import BadArgument, ConfigError
 from pyadeq.asyncio import Depends, Queue, Shared, TaskContext, TaskDead, Tasks
 from pyadeq.testing import override
-from tests.integration import depending
 from tests.integration.running import adeq, queue, working
+from tests.integration.worker import depending
 
 __all__ = ["adeq", "queue"]  # fixtures
 

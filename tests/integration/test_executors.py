@@ -15,8 +15,8 @@ import pytest
 
 from pyadeq import Lease
 from pyadeq.asyncio import Queue, TaskContext, Tasks, TaskView
-from tests.integration import crunching
 from tests.integration.running import adeq, queue, working
+from tests.integration.worker import crunching
 from tests.waiting import DEADLINE, wait_until
 
 __all__ = ["adeq", "queue"]  # fixtures
@@ -307,7 +307,7 @@ async def test_a_process_ends_with_its_worker_process(url: str, base_name: str, 
         f"""
 import asyncio
 from pyadeq.asyncio import Adeq, Worker
-from tests.integration import crunching
+from tests.integration.worker import crunching
 
 async def main():
     async with Adeq.from_url({url!r}) as adeq:
@@ -361,7 +361,7 @@ async def test_a_script_without_a_guard_is_told(url: str, base_name: str, queue:
         f"""
 import asyncio
 from pyadeq.asyncio import Adeq, Worker
-from tests.integration import crunching
+from tests.integration.worker import crunching
 
 async def main():
     async with Adeq.from_url({url!r}) as adeq:

@@ -20,7 +20,8 @@ from pyadeq.ids import new_ulid
 from tests.quick import slow_after
 from tests.waiting import DEADLINE
 
-WATCHED = (str(Path(redis.__file__).parent), str(Path(pyadeq.__file__).parent / "_sync" / "kernel"))
+SYNC = Path(pyadeq.__file__).parent / "_sync"
+WATCHED = (str(Path(redis.__file__).parent), str(SYNC / "kernel"), str(SYNC / "client"))
 
 
 class Interrupt(BaseException):

@@ -106,7 +106,7 @@ def test_each_role_may_call_its_scripts_and_no_other(copy: Path) -> None:
 
 
 def test_the_suites_find_it(copy: Path) -> None:
-    places = ["tests/nouns", "tests/embedding/test_vectors.py", "tests/integration/test_cli_tree.py"]
+    places = ["tests/nouns", "tests/embedding/test_vectors.py", "tests/integration/cli/test_tree.py"]
     said = run_tests(copy, *places, "tests/integration/test_docs.py", "-k", NOUN)
     assert int(said.split(" passed")[0].split()[-1]) > 150
     found = run_tests(copy, "--collect-only", *places, "-k", NOUN)
@@ -120,7 +120,7 @@ import json
 from pyadeq import Adeq, EmbeddedServer
 from pyadeq.access import acl_rules
 from pyadeq.ext.operate.doctor import examine
-from tests.integration.cli import adeq
+from tests.integration.cli.run import adeq
 with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     call = client.memos("a").calls.build("put", id="id", text="text")
     assert [client.send(call).status for _ in range(2)] == ["created", "created"]

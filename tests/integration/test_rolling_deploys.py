@@ -13,9 +13,9 @@ from pyadeq.asyncio import Adeq, Queue, Tasks, TaskView, Worker
 from pyadeq.errors import ConfigError
 from pyadeq.models.queue import Tier
 from pyadeq.testing import Clock
-from tests.integration import crunching
 from tests.integration.conftest import Proxy
 from tests.integration.running import at_work, working
+from tests.integration.worker import crunching
 from tests.waiting import LONGEST_RETRY, eventually
 
 

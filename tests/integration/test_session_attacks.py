@@ -18,7 +18,7 @@ from pyadeq import Adeq, EmbeddedServer, Session, Sessions
 from pyadeq._core.session.ids import hash_of, tag_of
 from pyadeq.errors import AdeqError, SessionChanged, SessionRefused
 from tests.conftest import CLUSTER
-from tests.integration.cli import adeq as command
+from tests.integration.cli.run import adeq as command
 from tests.quick import examples
 from tests.waiting import wait_until
 

@@ -13,8 +13,8 @@ import pyadeq
 from pyadeq import Queue, tiers
 from pyadeq.models import TaskView
 from pyadeq.models.queue import Tier
-from tests.integration.cli import adeq, answer, error
-from tests.integration.test_cli_tree import TREE
+from tests.integration.cli.run import adeq, answer, error
+from tests.integration.cli.test_tree import TREE
 
 pytestmark = pytest.mark.any_engine
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pyadeq import Queue, TaskView
-from tests.integration.cli import COMMAND
+from tests.integration.cli.run import COMMAND
 from tests.waiting import DEADLINE, wait_until
 
 ROOT = Path(__file__).parents[2]

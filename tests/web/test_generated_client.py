@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli import environment
+from tests.integration.cli.run import environment
 from tests.web.conftest import SCHEMA
 
 TUTORIAL = Path(__file__).parent / "generated_tutorial.py"

@@ -25,7 +25,7 @@ from pyadeq import Adeq
 from pyadeq.ext.server import serving as serving_module
 from pyadeq.ext.server.serving import Connection, listening, place_of
 from pyadeq.ext.server.tokens import TEXT, new_token, revoked
-from tests.integration.cli import COMMAND, adeq, environment
+from tests.integration.cli.run import COMMAND, adeq, environment
 from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.any_engine

@@ -13,7 +13,7 @@ from httpx import AsyncClient
 from pyadeq.asyncio import Adeq, Failure, PartitionedQueue, Queue, Task
 from pyadeq.ext.server import app
 from pyadeq.ext.server.api.bulk_runs import Bulks, Runner, Stored
-from tests.integration.cli import environment
+from tests.integration.cli.run import environment
 from tests.integration.server.conftest import Ask
 from tests.waiting import DEADLINE, eventually
 

@@ -18,7 +18,7 @@ from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.stamps import aio_stamp_key, stamped
 from pyadeq.ext.outgoing.webhooks import serve
 from pyadeq.ext.server import Principal, app, everything, rights_of
-from tests.integration.receivers import receiving, status
+from tests.integration.outgoing.receivers import receiving, status
 from tests.integration.server.conftest import Ask
 from tests.waiting import eventually
 

@@ -38,8 +38,8 @@ from pyadeq.ext.server.paths import segment
 from pyadeq.keys import base_of
 from pyadeq.models.base import flaw
 from tests import hostile
-from tests.integration.cli import adeq as run
-from tests.integration.cli import put_together
+from tests.integration.cli.run import adeq as run
+from tests.integration.cli.run import put_together
 from tests.integration.server.attacks.test_who_may_do_what import (
     PARAMETER,
     ROUTES,
