@@ -104,9 +104,7 @@ WORKER = {
     "pyadeq._worker.worker": "Worker",
 }
 # Modules of `pyadeq`, for `pyadeq.errors` after no more than `import pyadeq`.
-MODULES = (
-    "codec embedded errors ids keys limit_models lock_models models partition_models schedule_models worker_models"
-)
+MODULES = "codec embedded errors ids keys models"
 
 
 def homes(twin: str, own: Mapping[str, str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ import redis
 import pyadeq
 from pyadeq import DeadlockError
 from pyadeq.asyncio import Adeq, Locks
-from pyadeq.lock_models import LockMode
+from pyadeq.models.lock import LockMode
 
 WAIT = 600.0
 Seen = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Backoff
-from pyadeq.schedule_models import Every, Schedule
+from pyadeq.models.schedule import Every, Schedule
 from tests.nouns.lock.workbench import LockBench
 from tests.nouns.queue.workbench import Workbench
 from tests.nouns.scenario import AnyCall, Scenario, acks, settle, tasks

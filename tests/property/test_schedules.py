@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyadeq._core.kernel.call import build_call
 from pyadeq._core.queue.schedules import due_now, schedule_envelope
 from pyadeq.keys import queue_base
-from pyadeq.schedule_models import At, Every, Schedule
+from pyadeq.models.schedule import At, Every, Schedule
 from tests.property.convert import ms, seconds, to_task
 from tests.property.driver import Driver
 from tests.property.link import START, Scripts, load_scripts

@@ -51,16 +51,6 @@ def test_public_modules_are_there() -> None:
         assert getattr(pyadeq, name) is sys.modules[f"pyadeq.{name}"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("lock", "lock"), ("limit", "limit"), ("schedule", "schedule"), ("worker", "worker"), ("partition", "partition")],
-)
-def test_old_modules_have_the_models(old: str, new: str) -> None:
-    __import__(f"pyadeq.{old}_models")
-    models = {name: value for name, value in vars(sys.modules[f"pyadeq.models.{new}"]).items() if name[0] != "_"}
-    assert models.items() <= vars(sys.modules[f"pyadeq.{old}_models"]).items()
-
-
 def test_the_models_of_the_queue_are_names_of_the_package() -> None:
     names: dict[str, object] = {}
     exec("from pyadeq.models import *", names)

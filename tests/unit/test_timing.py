@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyadeq import At, BadArgument, Cron, Every
 from pyadeq._core.queue.schedules import MOST_COUNTED, due_now, times_between
 from pyadeq._core.queue.timing import CALENDAR_END_MS, next_time, read_timing, times, timing_text
-from pyadeq.schedule_models import Schedule, Timing
+from pyadeq.models.schedule import Schedule, Timing
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 DAY_MS = 86_400_000

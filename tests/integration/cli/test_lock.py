@@ -11,7 +11,7 @@ from pyadeq import Adeq, Locks, RequestState
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.lock_listing import COLUMNS
 from pyadeq.ids import new_ulid
-from pyadeq.lock_models import LockMode
+from pyadeq.models.lock import LockMode
 from tests.integration.cli.run import Terminal, adeq, answer, error, lines
 from tests.quick import slow_after
 

@@ -25,7 +25,7 @@ from pyadeq import (
     TransportError,
 )
 from pyadeq.embedded import EmbeddedServer
-from pyadeq.schedule_models import Overlap, Timing
+from pyadeq.models.schedule import Overlap, Timing
 from tests.integration.conftest import LINE, Clock
 
 BEGIN = LINE / 1000  # seconds: what the clock shows first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from pyadeq._core.kernel.durability import confirm
-from pyadeq.lock_models import CycleEdge
+from pyadeq.models.lock import CycleEdge
 from tests.nouns import scenario as base
 from tests.nouns.lock.scenarios_of_acquire import chain, crowd
 from tests.nouns.lock.workbench import LockBench

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from pyadeq.lock_models import LockRequest
+from pyadeq.models.lock import LockRequest
 from tests.nouns import scenario as base
 from tests.nouns.lock.scenarios_of_acquire import crowd, several
 from tests.nouns.lock.workbench import LockBench

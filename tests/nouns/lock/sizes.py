@@ -149,7 +149,7 @@ def cancel_those_who_wait(bench: LockBench, n: int) -> AnyCall:
 
 @size(1, 100)
 def abort_those_who_wait(bench: LockBench, n: int) -> AnyCall:
-    from pyadeq.lock_models import CycleEdge
+    from pyadeq.models.lock import CycleEdge
 
     patient(bench)
     wanted = locks("crowd", PARTS)

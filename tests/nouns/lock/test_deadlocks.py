@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyadeq import library
-from pyadeq.lock_models import CycleEdge, LockPolicy
+from pyadeq.models.lock import CycleEdge, LockPolicy
 from tests.nouns.lock.workbench import LockBench
 
 

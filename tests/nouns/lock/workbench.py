@@ -10,7 +10,7 @@ import redis
 
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.lock.calls import LockCalls
-from pyadeq.lock_models import LockRequest, RequestState
+from pyadeq.models.lock import LockRequest, RequestState
 from tests.audit_locks import LockAudit, Request, parse_request
 from tests.nouns.lock import checks as lock_checks
 from tests.nouns.script_bench import Bench, Dump

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyadeq._core.queue.items import item
 from pyadeq.models import Task
-from pyadeq.schedule_models import Every
+from pyadeq.models.schedule import Every
 from tests.nouns.queue.workbench import Workbench
 from tests.nouns.scenario import AnyCall, acks, fails, scenario, scenarios, sent, tasks
 

@@ -8,7 +8,7 @@ from typing import Any
 from pyadeq._core.kernel.call import build_call
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Task
-from pyadeq.schedule_models import At, Every, Overlap, Schedule
+from pyadeq.models.schedule import At, Every, Overlap, Schedule
 from tests.nouns.queue.workbench import START, Workbench
 from tests.nouns.scenario import AnyCall, claim, scenario, scenarios, sent, settle
 

@@ -7,7 +7,7 @@ from itertools import repeat
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
-from pyadeq.schedule_models import Every
+from pyadeq.models.schedule import Every
 from tests.nouns.queue.workbench import Workbench
 from tests.nouns.scenario import AnyCall, acks, scenario, scenarios
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyadeq._core.queue.items import Failure
 from pyadeq._core.queue.limits import rule_digest
 from pyadeq.models import Task
-from pyadeq.schedule_models import Every
+from pyadeq.models.schedule import Every
 from tests.nouns.queue.scenarios_of_copies import begun, event, write
 from tests.nouns.queue.sizes_of_tasks import LANES, enqueue, everything, heavies, heavy, hold, limit_all, plain
 from tests.nouns.queue.workbench import Workbench

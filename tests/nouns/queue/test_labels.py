@@ -8,7 +8,7 @@ import pytest
 
 from pyadeq.errors import BadArgument
 from pyadeq.models import Task
-from pyadeq.schedule_models import Every
+from pyadeq.models.schedule import Every
 from tests.nouns.queue.checks import check_queue, left_over, let_all_pass
 from tests.nouns.queue.workbench import Workbench
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pyadeq._core.queue.items import Failure
-from pyadeq.limit_models import Limit
 from pyadeq.models import Lease, Task
+from pyadeq.models.limit import Limit
 from tests.nouns.queue.checks import check_queue
 from tests.nouns.queue.workbench import BAND, START, Workbench
 from tests.nouns.watched import Refused

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyadeq._core.queue.items import Failure, Held
-from pyadeq.worker_models import ProgressStatus
+from pyadeq.models.worker import ProgressStatus
 from tests.nouns.queue.checks import check_queue
 from tests.nouns.queue.workbench import START, Workbench
 

@@ -9,7 +9,7 @@ import pytest
 
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Lease, Task
-from pyadeq.worker_models import Outcome
+from pyadeq.models.worker import Outcome
 from tests.nouns.queue.checks import check_queue
 from tests.nouns.queue.workbench import START, Workbench
 from tests.waiting import DEADLINE

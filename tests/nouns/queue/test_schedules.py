@@ -12,7 +12,7 @@ import pytest
 from pyadeq._core.kernel.call import Call, build_call
 from pyadeq._core.queue.items import Failure
 from pyadeq.models import Claimed, Task
-from pyadeq.schedule_models import At, Every, Schedule, SchedulePut, Timing
+from pyadeq.models.schedule import At, Every, Schedule, SchedulePut, Timing
 from tests.nouns.queue.checks import check_queue, left_over, let_all_pass
 from tests.nouns.queue.workbench import BAND, START, MakeBench, Workbench
 from tests.nouns.watched import Refused

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyadeq.worker_models import Heartbeat, WorkerInfo
+from pyadeq.models.worker import Heartbeat, WorkerInfo
 from tests.nouns.queue.checks import check_queue
 from tests.nouns.queue.workbench import START, Workbench
 from tests.nouns.watched import Refused

@@ -11,9 +11,9 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure
 from pyadeq._core.queue.schedules import due_now, firing_id
-from pyadeq.limit_models import SetLimitStatus
 from pyadeq.models import Lease, Task, TaskView
-from pyadeq.schedule_models import Every, FireStatus, Schedule, Timing
+from pyadeq.models.limit import SetLimitStatus
+from pyadeq.models.schedule import Every, FireStatus, Schedule, Timing
 from tests.nouns.queue import checks
 from tests.nouns.script_bench import START, Bench, Dump, pairs
 from tests.nouns.watched import WatchedClient
