@@ -26,7 +26,7 @@ HEADING = """\
 # the number of items, where there are any. Commands are most of what a script costs the server, and replies of what it
 # costs the wire and the client. A rise needs a reason in the same commit; a fall is welcome. Of a page of a scan, which
 # is not all there is, the reply counts up to the cursor: which entries it has, depends on the hash seed of the server.
-# A newer noun also has the answer of each path: its status, then those of entries of lists.
+# Each path has its answer, too: its status, then those of entries of lists.
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/nouns/test_costs.py; or of a noun or a script: =queue.ack
 
 """
@@ -45,7 +45,7 @@ if UPDATE:
             path = FILES.get(scenario.noun, FILE)
             if UPDATE in ("1", scenario.noun, f"{scenario.noun}.{scenario.verb}"):
                 bench = make_any(scenario.noun, scenario.clock)
-                found[path][scenario.name] = found_of(scenario, bench, watched_reply(bench, scenario(bench)))
+                found[path][scenario.name] = found_of(bench, watched_reply(bench, scenario(bench)))
                 bench.remove()
         names = {scenario.name for scenario in SCENARIOS}
         for path, own in found.items():
@@ -69,19 +69,17 @@ def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:
 
 def check_costs(scenario: Scenario, bench: Bench, reply: Reply | str) -> None:
     """The call that was just watched costs what is recorded."""
-    found, recorded = found_of(scenario, bench, reply), RECORDED.get(scenario.name)
+    found, recorded = found_of(bench, reply), RECORDED.get(scenario.name)
     assert recorded is not None, "see the top of costs.toml"
     assert found == recorded, "see the top of costs.toml"
 
 
-def found_of(scenario: Scenario, bench: Bench, reply: Reply | str) -> dict[str, Any]:
-    """Of a noun in tests/nouns also what the call is answered: its status, and those of the entries of lists."""
-    found: dict[str, Any] = costs(bench, reply)
-    if scenario.noun in FILES:
-        script = bench.watched.last.script
-        words = reply.split(" ", 1)[:1] if isinstance(reply, str) else statuses(parse_reply(script, reply))
-        found["answer"] = " ".join(words)
-    return found
+def found_of(bench: Bench, reply: Reply | str) -> dict[str, Any]:
+    """Also what the call is answered: its status, and those of the entries of lists."""
+    words = (
+        reply.split(" ", 1)[:1] if isinstance(reply, str) else statuses(parse_reply(bench.watched.last.script, reply))
+    )
+    return {**costs(bench, reply), "answer": " ".join(words)}
 
 
 def statuses(answer: Answer) -> list[str]:
