@@ -82,7 +82,7 @@ class ChangeViews:
             for slot in change.slots:
                 if (
                     change.state == "reviewing"
-                    and not self.is_overdue(change)
+                    and not self.is_overdue(stored)
                     and slot.status == "pending"
                     and slot.reviewer in who.names
                     and not change.has_answered(who.person)
