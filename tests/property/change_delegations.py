@@ -153,6 +153,15 @@ class ChangeDelegations(ChangeViews):
             self._follow(now, slot)
         return now, back
 
+    def movers(self, change: Change) -> list[str]:
+        """The persons from whom and to whom delegations lead requests by now, though no call has noted it yet, and
+        those who have answered by delegations that do not hold any more."""
+        now, _ = self._resolved(change)
+        pairs = [(change.slot(one.number), one) for one in now.slots]
+        moved = {one.reviewer for pair in pairs if pair[0].place != pair[1].place for one in pair}
+        ended = {one.reviewer for one in change.slots if one.by and self._cut(change, replace(one), everything=True)}
+        return sorted(one.removeprefix("user:") for one in moved | ended)
+
     def _settle(self, change: Change, everything: bool = False, only: int | None = None) -> None:
         """Move pending requests to whom they belong now. only: a slot; of the others, only those go back that have
         somebody who gets it."""

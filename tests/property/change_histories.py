@@ -57,7 +57,11 @@ ALWAYS = (
 FITTING = {  # what is likely to be done next with a change
     "draft": ("submit",) * 5,
     "submitted": ("assess", "assess", "assess", "put", "override", "reassign", "move"),
-    "reviewing": (*("respond",) * 10, "delegate", "delegate", "reassign", "reassign", "assess", "put", "move"),
+    "reviewing": (
+        *("respond",) * 10,
+        *("delegate", "delegate", "reassign", "reassign", "assess", "put", "move"),
+        *("set_delegations", "set_delegations"),
+    ),
     "approved": (*("begin",) * 5, "put", "respond", "respond", "move"),
     "applying": ("heartbeat", "heartbeat", "finish", "finish", "finish", "move", "unlock"),
     "rejected": ("move", "move"),
@@ -95,7 +99,16 @@ class History:
 
     # chances
 
+    def reviews(self) -> list[Change]:
+        return [one for one in self.model.changes.values() if one.state == "reviewing"]
+
+    def moving(self) -> list[tuple[Change, list[str]]]:
+        """The changes in which delegations have begun or ended for somebody, and for whom."""
+        return [(one, movers) for one in self.reviews() if (movers := self.model.movers(one))]
+
     def verb(self) -> str:
+        if self.one_in(2) and self.moving():
+            return "respond"
         fitting = [verb for one in self.model.changes.values() for verb in FITTING.get(one.state, ())]
         verbs = fitting if fitting and not self.one_in(4) else ALWAYS
         return self.chance.choice([one for one in verbs if self.sweeps or one != "sweep"])
@@ -146,7 +159,12 @@ class History:
     # time, and what people see
 
     def pass_time(self) -> None:
-        """A pause, or up to the next deadline, or a little past or before it."""
+        """A pause, or up to the next deadline, or a little past or before it. In reviews often that of a delegation."""
+        asked = {one for change in self.reviews() for slot in change.slots for one in slot.people}
+        soon = [at for person, at in self.model.delegating.items() if person in asked and at > self.model.now]
+        if soon and self.one_in(3):
+            self.model.now = max(self.model.now, min(soon) + self.chance.choice((0, 0, -1, 1)))
+            return
         times = [*(one.due for one in self.model.changes.values()), *self.model.delegating.values()]
         due = min((one for one in times if one > self.model.now), default=NEVER)
         if self.one_in(8) and due < NEVER:
@@ -253,6 +271,9 @@ class History:
             writers = sorted(change.contributors)
             who = self.person(AUTHORS) if self.one_in(5) else {"actor": self.chance.choice(writers)}
             named = [{"reviewer": self.reviewer()} for _ in range(self.chance.randint(1, 4))]
+            givers = sorted(name for name, own in self.model.delegations.items() if own)
+            if givers and not self.one_in(3):
+                named[0]["reviewer"] = f"user:{self.chance.choice(givers)}"
             if self.one_in(4):
                 named[0]["name"] = "Somebody"
             self._send(
@@ -272,11 +293,15 @@ class History:
     def respond(self) -> None:
         items: list[dict[str, Any]] = []
         who = self.person((*REVIEWERS, *REVIEWERS, *AUTHORS))
+        moving = [] if self.one_in(8) else self.moving()
         for _ in range(self.chance.choice((1, 1, 1, 2, 3))):
             if change := self.change("reviewing", "approved"):
                 asked = sorted(slot.reviewer for slot in change.slots if slot.reviewer.startswith("user:"))
                 if asked and not items and not self.one_in(3):
                     who = self.as_named(self.chance.choice(asked).removeprefix("user:"))
+                if moving and not items:
+                    change, movers = self.chance.choice(moving)
+                    who = self.as_named(self.chance.choice(movers))
                 action = self.chance.choice(ACTIONS)
                 slot = self.chance.randint(1, 4) if self.one_in(6) else 0
                 items.append({"id": change.id, **self.version(change), "action": action, "slot": slot, "reason": "so"})
@@ -344,7 +369,9 @@ class History:
             who = self.as_named(choice(AGENTS))
             self._send("set_delegations", user=who["actor"], item=[one], **who)
         else:
-            self._send("set_delegations", user=choice(REVIEWERS[:2] if self.one_in(2) else REVIEWERS), item=[one])
+            asked = {name for change in self.reviews() for slot in change.slots for name in slot.people}
+            people = [name for name in REVIEWERS if name in asked and not self.one_in(4)] or REVIEWERS
+            self._send("set_delegations", user=choice(REVIEWERS[:2] if self.one_in(3) else people), item=[one])
 
     def override(self) -> None:
         if change := self.change("reviewing", "submitted"):

@@ -53,4 +53,4 @@ def test_a_domain_does_what_its_model_does(sweeps: bool, client: redis.Redis, ba
 @pytest.mark.any_engine
 @pytest.mark.skipif(CLUSTER, reason="it has a server of its own")
 def test_a_short_run(binary: Path) -> None:
-    play("change_histories", ["--histories", "5"], binary)
+    play("change_histories", ["--histories", str(examples(40, 400))], binary)
