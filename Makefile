@@ -60,7 +60,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup gen noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
+.PHONY: help help-all setup gen vectors noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
 
 help: ## list the targets of every day
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,10 @@ gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, setting
 	$(PY) -m pyadeq.ext.operations.commands
 	$(PY) -m pyadeq.ext.server.api.openapi
 
+vectors: gen ## record the vectors of the scripts that differ from the last commit, as after a new option or setting
+	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -n 2 tests/embedding/test_vectors.py \
+		-k "$$(git diff --name-only HEAD -- lua/dist | sed 's#.*/##; s#\.lua$$##' | paste -sd' ' | sed 's/ / or /g')" $(ARGS)
+
 noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
 	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/nouns/test_sizes.py -k $(NOUN).
 	$(PY) lua/bundle.py
@@ -98,6 +102,7 @@ noun: gen ## of NOUN=…: record budgets, costs and vectors, and run its tests
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(NOUN).
 	$(PY) -m pytest -q -n 2 tests/nouns tests/embedding/test_vectors.py tests/integration/cli/test_tree.py tests/integration/test_docs.py -k $(NOUN) $(ARGS)
 
+verb: export HYPOTHESIS_PROFILE ?= quick
 verb: gen ## of VERB=queue.…: record its budget, costs and vectors, and run its tests
 	ADEQ_UPDATE_BUDGETS=1 $(PY) -m pytest -q -p no:xdist -m sizes tests/nouns/test_sizes.py -k $(VERB).
 	$(PY) lua/bundle.py
@@ -105,20 +110,25 @@ verb: gen ## of VERB=queue.…: record its budget, costs and vectors, and run it
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -p no:xdist tests/embedding/test_vectors.py -k $(VERB).
 	$(PY) -m pytest -q -n 2 tests/nouns tests/unit/test_areas.py tests/property/test_queue_machine.py -m 'not sizes' -k '$(subst queue.,,$(VERB)) or test_areas or test_queue_machine' $(ARGS)
 
-check: $(READY) ## lint, spelling, types, Lua, and whether the generated files are current
-	$(VENV)/bin/ruff check
-	$(VENV)/bin/ruff format --check
-	$(VENV)/bin/codespell
-	$(VENV)/bin/mypy
-	$(PY) lua/bundle.py --check
-	$(PY) lua/tools/lint.py
-	$(PY) pyadeq/_settings.py --check
-	$(PY) pyadeq/_nouns.py --check
-	$(PY) pyadeq/_options.py --check
-	$(PY) -m pyadeq._exports --check
-	$(PY) pyadeq/_unasync.py --check
-	$(PY) -m pyadeq.ext.operations.commands --check
-	$(PY) -m pyadeq.ext.server.api.openapi --check
+# Each check runs, also after one that fails.
+check: $(READY) ## lint, spelling, types, Lua, lines per room, and whether the generated files are current
+	@failed=0; \
+	run() { echo "$$*"; "$$@" || failed=1; }; \
+	run $(VENV)/bin/ruff check; \
+	run $(VENV)/bin/ruff format --check; \
+	run $(VENV)/bin/codespell; \
+	run $(VENV)/bin/mypy; \
+	run $(PY) lua/bundle.py --check; \
+	run $(PY) lua/tools/lint.py; \
+	run $(PY) pyadeq/_settings.py --check; \
+	run $(PY) pyadeq/_nouns.py --check; \
+	run $(PY) pyadeq/_options.py --check; \
+	run $(PY) -m pyadeq._exports --check; \
+	run $(PY) pyadeq/_unasync.py --check; \
+	run $(PY) -m pyadeq.ext.operations.commands --check; \
+	run $(PY) -m pyadeq.ext.server.api.openapi --check; \
+	run $(PY) -m tests.rooms --check; \
+	exit $$failed
 
 test: export HYPOTHESIS_PROFILE ?= quick
 test: $(READY) ## all tests but the slow ones, in under four minutes, on Valkey from the wheel

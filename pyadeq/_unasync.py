@@ -113,7 +113,11 @@ def main(arguments: list[str]) -> int:
         for change in changes:
             print(change)
         if changes:
-            print("The sync twins are not current: run `make gen`.", file=sys.stderr)
+            print(
+                "The sync twins are not current: run `make gen`. It deletes what is extra: what you have written there "
+                "belongs in the folder that it is made from, _async or tests/integration/aio.",
+                file=sys.stderr,
+            )
         return 1 if changes else 0
     for change in changes:
         path = ROOT / change.partition(": ")[2]
