@@ -111,7 +111,7 @@ def help_of(name: str) -> str:
     """The help of a command or a noun, as far as lists show it."""
     if name in Commands.verbs:
         return Commands.verbs[name]
-    return NOUNS[name] if module_of(name) else made_help(library().manifest["nouns"][name]["plural"])
+    return NOUNS[name] if module_of(name) or name in made() else made_help(library().manifest["nouns"][name]["plural"])
 
 
 def module_of(name: str) -> str | None:
@@ -123,15 +123,12 @@ def module_of(name: str) -> str | None:
 @cache
 def command_of(name: str) -> Any:
     """The command of this name, or the group of a noun; to put it together takes longer than most calls."""
-    if path := module_of(name):
-        module: Any = import_module(path)
-    else:
-        module = import_module("pyadeq.ext.cli.generated").Commands(name)
+    module: Any = import_module(module_of(name) or f"pyadeq.ext.cli.{'made' if name in made() else 'generated'}")
     alone = typer.Typer(**PLAIN)
     if help := Commands.verbs.get(name):
         alone.command(name, short_help=help)(getattr(module, name))
     else:
-        group = module.app
+        group = module.app if module_of(name) else module.Commands(name).app
         if name in made():
             import_module("pyadeq.ext.cli.made").add_made(group, name)
         alone.add_typer(group, name=name)

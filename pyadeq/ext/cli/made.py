@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import partial
 from inspect import Parameter, Signature
+from itertools import chain, islice
 from operator import attrgetter
+from string import Formatter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq.ext.cli.arguments import time_option
+from pyadeq.errors import AdeqError, ConfigConflict
+from pyadeq.ext.cli.arguments import Most, Yes, confirm, many, not_all, search_option, time_option
+from pyadeq.ext.cli.change_put import content_of
+from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.complete import limit_keys, schedule_names
+from pyadeq.ext.cli.generated import SERVICE_NOUNS
 from pyadeq.ext.cli.made_facts import Facts, made
-from pyadeq.ext.cli.noun_arguments import name_option, named
+from pyadeq.ext.cli.noun_arguments import name_option, named, not_own, noun_with
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
-from pyadeq.ext.cli.running import Answer, Document, Found, Lines, as_plain, each, with_client
+from pyadeq.ext.cli.running import Answer, Document, Found, Lines, Options, Read, each, with_client
+from pyadeq.ext.cli.shown import cell, fields, is_count, plain
+from pyadeq.ext.finding import find_names
+from pyadeq.keys import NameType, check_name, hint
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
@@ -27,9 +38,22 @@ TYPES: Mapping[str, Any] = {
     "seconds": float,
     "flag": bool,
     "strings": list[str],
+    "content": bytes,
 }
+CHECKED: Mapping[str, NameType] = {"schedule": "name", "rule": "id", "name": "id"}
+"""What names of several things must be, see `pyadeq.keys`."""
 EXPLAINED = {"holder": "held by {}"}
 """How a field of an entry is told, if not by its value alone."""
+SHORT = {"reason": ("-m",)}
+METAVARS = {"string": "TEXT", "int": "N"}
+MOST_KNOWN = 1000
+"""Names that are compared with one that is not there."""
+NAMED = 5
+"""Names in a question."""
+AT_ONCE = 100
+"""Names in a call that takes several."""
+COMPLETED: Mapping[str, Any] = {"schedules": schedule_names, "limits": limit_keys}
+"""What completes the names of entries."""
 
 
 def add_made(app: typer.Typer, noun: str) -> None:
@@ -37,31 +61,88 @@ def add_made(app: typer.Typer, noun: str) -> None:
     there = {one.name for one in app.registered_commands}
     for verb, facts in made().get(noun, {}).items():
         if verb not in there:
-            app.command(verb, help=facts["help"])(with_client(_function(facts)))
+            run = _function(facts, noun) if facts["method"] else _names(facts)
+            app.command(verb, help=facts["help"])(with_client(run))
 
 
-def _function(facts: Facts) -> Callable[..., Answer]:
-    field, many = facts["field"], facts["each"]
+class Commands:
+    """The commands of a noun that has none by hand."""
 
-    def run(adeq: Adeq, **values: Any) -> Answer:
-        found, ids = values.pop(field), values.pop(many, [])
-        given = {name: str(one) if isinstance(one, StrEnum) else one for name, one in values.items() if one is not None}
-        call = attrgetter(facts["method"])(found)
-        if not many:
-            return _answer(facts, {field: found.name}, given, call(**given))
-        call_many = attrgetter(f"{facts['method']}_many")(found)
-        return _answer_each(facts, {field: found.name}, ids, call_many(ids, **given))
+    def __init__(self, noun: str) -> None:
+        self.app = noun_with(noun, f"--{next(iter(made()[noun].values()))['field']}")
 
-    parameters = [Parameter("adeq", Parameter.POSITIONAL_ONLY), _object(facts), *map(_parameter, facts["arguments"])]
-    run.__signature__ = Signature([*parameters[:1], *sorted(_with_many(parameters[1:], many), key=_order)])  # type: ignore[attr-defined]
+
+def _names(facts: Facts) -> Callable[..., Answer]:
+    noun, field = facts["noun"], facts["field"]
+
+    def run(adeq: Adeq, timeout: Annotated[float, search_option("them")] = 10.0) -> Lines:
+        found = find_names(adeq, noun, timeout)
+        rows: list[dict[str, Any]] = [{field: name} for name in found.names]
+        if noun == "session":
+            rows = [{**row, "sessions": adeq.sessions(row[field]).count()} for row in rows]
+        return Lines(rows, [*rows[0]] if rows else [field], right=["sessions"], warning=not_all(found, timeout))
+
     return run
 
 
-def _order(one: Parameter) -> tuple[bool, int]:
+def _function(facts: Facts, noun: str) -> Callable[..., Answer]:
+    field, repeated, listing = facts["field"], facts["each"], facts["pages"] or facts["columns"]
+    placed = [one["name"] for one in facts["arguments"] if one["place"] is not None and one["kind"] != "content"]
+
+    def run(adeq: Adeq, **values: Any) -> Answer:
+        found, yes, most = values.pop(field), values.pop("yes", True), values.pop("most", None)
+        given = {name: str(one) if isinstance(one, StrEnum) else one for name, one in values.items() if one is not None}
+        chosen = {name: given.pop(name) for name in facts["chosen_by"] if name in given}
+        about = {field: found.name}
+        if facts["ask"]:
+            confirm(_said(facts["ask"], {**about, **given}), yes, "nothing was done")
+        ids: Any = given.pop(repeated, [])
+        try:
+            if repeated:
+                return _answer_each(facts, about, ids, _call_each(facts, found, ids, given))
+            value = attrgetter(facts["method"])(found)(**given)
+        except ConfigConflict as conflict:
+            raise AdeqError(f"{conflict}. See adeq {noun} history") from None
+        if not listing:
+            if value is None and facts["optional"]:
+                raise _missing(facts, noun, found, [*given.values()][-1])
+            return _answer(facts, about, {name: given[name] for name in placed if name in given}, value)
+        rows, start = _rows(facts, value), chosen.pop("start", "")
+        if chosen:
+            row = next((row for row in rows if chosen.items() <= row.items()), None)
+            if row is None:
+                raise _missing(facts, noun, found, [*chosen.values()][-1], *given.values())
+            return _answer(facts, about, {}, row)
+        return _lines(facts, found, (row for row in rows if str(next(iter(row.values()))).startswith(start)), most)
+
+    parameters = [_object(facts), *(_parameter(facts, one) for one in facts["arguments"])]
+    if facts["ask"]:
+        parameters.append(Parameter("yes", Parameter.KEYWORD_ONLY, annotation=Yes, default=False))
+    if facts["pages"] and not {*facts["chosen_by"]} - {"start"}:
+        parameters.append(Parameter("most", Parameter.KEYWORD_ONLY, annotation=Most, default=None))
+    run.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter("adeq", Parameter.POSITIONAL_ONLY), *sorted(parameters, key=_order)]
+    )
+    return run
+
+
+def _order(one: Parameter) -> tuple[bool, bool]:
     """Arguments before options, and the options of the noun's object last."""
-    (info,) = [mark for mark in one.annotation.__metadata__ if isinstance(mark, typer.models.ParameterInfo)]
-    last = any(isinstance(mark, Found) for mark in one.annotation.__metadata__)
-    return isinstance(info, typer.models.OptionInfo), last and isinstance(info, typer.models.OptionInfo)
+    option = any(isinstance(mark, typer.models.OptionInfo | Options) for mark in one.annotation.__metadata__)
+    return option, option and any(isinstance(mark, Found) for mark in one.annotation.__metadata__)
+
+
+def _call_each(facts: Facts, found: Any, ids: list[str], given: Mapping[str, Any]) -> Iterable[Any]:
+    """An answer for each."""
+    if (word := facts["each_is"]) == f"{facts['each']}s":  # it takes a list
+        call = attrgetter(facts["method"])(found)
+        return [one for at in range(0, len(ids), AT_ONCE) for one in call(**given, **{word: ids[at : at + AT_ONCE]})]
+    area, _, method = facts["method"].rpartition(".")
+    of = attrgetter(area)(found) if area else found
+    if hasattr(of, f"{method}_many"):
+        answers: Iterable[Any] = getattr(of, f"{method}_many")(ids, **given)
+        return answers
+    return [getattr(of, method)(id, **given) for id in ids]
 
 
 # Parameters
@@ -72,59 +153,114 @@ def _object(facts: Facts) -> Parameter:
     noun, field = facts["noun"], facts["field"]
     if noun == "queue":
         option: Any = QueueOption.__metadata__[0]  # type: ignore[attr-defined]
-        found = Found(queue_or_new if facts["create"] else existing_queue)
+        marks: list[Any] = [Found(queue_or_new if facts["create"] else existing_queue)]
+    elif noun == "rate":
+        from pyadeq.ext.cli.rate import Rates
+
+        return Parameter(field, Parameter.KEYWORD_ONLY, annotation=Rates, default=DEFAULT_QUEUE)
     else:
-        option = name_option(noun)
-        found = Found(lambda adeq, name: adeq.noun(noun, name)) if facts["create"] else named(noun, f"adeq {noun} ls")
+        option, marks = name_option(noun), [] if facts["reads"] or noun not in SERVICE_NOUNS else [not_own(noun)]
+        found = Found(lambda adeq, name: adeq.noun(noun, name))
+        marks.append(found if facts["create"] else named(noun, f"adeq {noun} {field}s"))
     argument = typer.Argument(metavar=field.upper(), help=option.help, autocompletion=option.autocompletion)
     default = Parameter.empty if facts["in_place"] else DEFAULT_QUEUE
-    annotation = Annotated[Any, argument if facts["in_place"] else option, found]
+    annotation = Annotated[(Any, argument if facts["in_place"] else option, *marks)]
     return Parameter(field, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _parameter(argument: Facts) -> Parameter:
+def _parameter(facts: Facts, argument: Facts) -> Parameter:
     name, kind, help = argument["name"], argument["kind"], argument["help"]
     type_: Any = StrEnum(name, {word: word for word in argument["words"]}) if kind == "word" else TYPES[kind]
-    if argument["place"] is not None:
-        info = typer.Argument(metavar=name.upper(), help=help or f"The {name}.")
-        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[type_, info])
     default, option = argument.get("default", Parameter.empty), f"--{name.replace('_', '-')}"
-    if kind == "seconds":
+    if default is None or default == []:
+        type_, default = type_ | None, None
+    marks: list[Any] = []
+    if argument["place"] is not None:
+        complete = COMPLETED.get(facts["entries"]) if name in ("name", "key") else None
+        metavar = name.upper() if default is Parameter.empty else f"[{name.upper()}]"
+        if name == facts["each_is"]:
+            name, type_, metavar = facts["each"], list[str], f"{facts['each'].upper()}..."
+            marks = [Read(partial(_distinct, facts["each"]))]
+        if kind == "content":
+            marks = [Read(partial(content_of, name.upper()), str)]
+        info = typer.Argument(metavar=metavar, help=help, autocompletion=complete)
+    elif name == "actor":
+        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=By, default=YOU)
+    elif kind == "seconds":
         info = time_option(help, option)
     elif kind == "flag":
         info = typer.Option(option if default is False else f"{option}/--no-{option[2:]}", help=help)
     else:
-        info = typer.Option(option, help=help)
-    if default is None or default == []:
-        type_, default = type_ | None, None
-    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=Annotated[type_, info], default=default)
+        info = typer.Option(option, *SHORT.get(name, ()), metavar=METAVARS.get(kind), help=help)
+    annotation = Annotated[(type_, info, *marks)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
-def _with_many(made: list[Parameter], many: str) -> list[Parameter]:
-    """The same, with any number of what each call is about."""
-    if not many:
-        return made
-    info = typer.Argument(metavar=f"{many.upper()}...", help="One or more.")
-    return [one.replace(annotation=Annotated[list[str], info]) if one.name == many else one for one in made]
+def _distinct(what: str, names: list[str]) -> list[str]:
+    """Each once, and checked, so that nothing is done if one is wrong."""
+    distinct = [*dict.fromkeys(names)]
+    return [check_name(what, name, CHECKED[what]) for name in distinct] if what in CHECKED else distinct
 
 
 # Answers
 
 
-def _answer(facts: Facts, place: Mapping[str, Any], given: Mapping[str, Any], value: Any) -> Answer:
-    if isinstance(value, list | tuple) and not hasattr(value, "_asdict"):
-        return Lines(value, facts["columns"], lambda one: [as_plain(one)[name] for name in facts["columns"]])
-    plain = {**place, **given} if value is None else {**place, **_plain(value)}
-    failed = bool(facts["good"]) and plain.get("status") not in facts["good"]
-    text = facts["text"].format_map({**given, **plain}) if facts["text"] else None
-    return Document(plain, text, failed=failed)
+def _rows(facts: Facts, value: Any) -> Iterable[dict[str, Any]]:
+    """What a list has, as JSON."""
+    if isinstance(value, dict):
+        pairs = (dict(zip(facts["columns"], pair, strict=False)) for pair in sorted(value.items()))
+        value = pairs if facts["columns"][1:2] == ["weight"] else [one for _, one in sorted(value.items())]
+    return map(plain, value)
 
 
-def _answer_each(facts: Facts, place: Mapping[str, Any], ids: list[str], answers: Any) -> Document:
+def _lines(facts: Facts, found: Any, rows: Iterable[dict[str, Any]], most: int | None) -> Lines:
+    first = next(iter(rows := iter(rows)), None)
+    columns = facts["columns"]
+    return Lines(
+        rows if first is None else chain([first], rows),
+        [name.replace("_", " ") for name in columns],
+        lambda row: [cell(name, row[name]) for name in columns],
+        right=[name.replace("_", " ") for name in columns if first and is_count(name, first[name])],
+        spare=[name.replace("_", " ") for name in columns[:0:-1]],
+        limit=most,
+        none=f"{facts['field']} {found.name!r} has no {facts['entries']}",
+    )
+
+
+def _missing(facts: Facts, noun: str, found: Any, name: str, *of: str) -> AdeqError:
+    """The error for a name that is not there. of: whose it should be."""
+    listing = made()[noun].get("ls")
+    rows = [] if listing is None else _rows(listing, attrgetter(listing["method"])(found)(*of))
+    known = [next(iter(row.values())) for row in islice(rows, MOST_KNOWN)]
+    whose = f"{' '.join(of)} in " if of else ""
+    see = " ".join([f"adeq {noun} ls", *of])
+    return AdeqError(f"{whose}{facts['field']} {found.name!r} has no {name!r}{hint(name, known)} See {see}")
+
+
+def _answer(facts: Facts, about: Mapping[str, Any], given: Mapping[str, Any], value: Any) -> Document:
+    found = {"status": value} if isinstance(value, str) else plain(value)
+    if not isinstance(found, dict):
+        found = {} if found is None else {facts["named"]: found}
+    elif facts["reads"]:  # it says what it is about
+        given = {}
+    whole = {**about, **given, **found}
+    failed = bool(facts["good"]) and whole.get("status") not in facts["good"]
+    return Document(whole, _said(facts["text"], whole) if facts["text"] else fields({**given, **found}), failed=failed)
+
+
+def _answer_each(facts: Facts, about: Mapping[str, Any], ids: list[str], answers: Iterable[Any]) -> Document:
     """A status for each, and what else is to be said of it."""
-    entries = [{facts["each"]: id, **_plain(answer)} for id, answer in zip(ids, answers, strict=True)]
+    entries = [{facts["each"]: id, **_status(facts, answer)} for id, answer in zip(ids, answers, strict=True)]
     columns = (facts["each"], "status", "")
-    return each({**place, facts["entries"]: entries}, *facts["good"], columns=columns, row=_row)
+    return each({**about, facts["entries"]: entries}, *facts["good"], columns=columns, row=_row)
+
+
+def _status(facts: Facts, answer: Any) -> dict[str, Any]:
+    if isinstance(answer, bool):
+        answer = "done" if answer else "not_found"
+    found = {"status": answer} if isinstance(answer, str) else plain(answer)
+    done = facts["good"][0] if found["status"] == "done" else found["status"]
+    return {name: one for name, one in {**found, "status": done}.items() if one is not None}
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[object, ...]:
@@ -132,9 +268,17 @@ def _row(entry: Mapping[str, Any]) -> tuple[object, ...]:
     return id, status, " ".join(EXPLAINED.get(name, "{}").format(value) for name, value in more)
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"status": value}
-    if hasattr(value, "_asdict"):
-        return dict(value._asdict())
-    return dict(value.model_dump(exclude_none=True)) if hasattr(value, "model_dump") else {"value": value}
+class _Sentence(Formatter):
+    """A text with `{ended:session}`: `1 session`, `2,000 sessions`."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec[1:]:
+            return many(value, format_spec)
+        if isinstance(value, list):
+            more = f" and {len(value) - NAMED:,} more" if len(value) > NAMED else ""
+            return f"{', '.join(value[:NAMED])}{more}"
+        return cell("", value)
+
+
+def _said(text: str, fields: Mapping[str, Any]) -> str:
+    return _Sentence().vformat(text, (), fields)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.common import iso
-from pyadeq.ext.cli.config import Actor
 from pyadeq.ext.cli.running import Answer, Document, Lines, with_client
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def mark(
     adeq: Adeq,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="What happened, such as a version.")] = None,
-    actor: Actor = None,
+    actor: By = YOU,
 ) -> Answer:
     """Record a moment that charts show, such as the deployment of a version. Without TEXT, list the marks.
 

@@ -15,12 +15,10 @@ from pyadeq.ext.cli.limit_words import MOST, Rate, rate
 from pyadeq.ext.cli.lock_listing import span
 from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, noun_with
 from pyadeq.ext.cli.resolve import existing, stored_bases
-from pyadeq.ext.cli.running import Document, Lines, Options, Read, Table, each, with_client
+from pyadeq.ext.cli.running import Document, Options, Read, with_client
+from pyadeq.ext.cli.shown import fields
 from pyadeq.keys import check_name, hint
-from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
-
-COLUMNS = ("rule", "algorithm", "allows", "burst", "on error", "shadow", "version")
-OF_HIT = ("rule", "subject", "status", "remaining", "retry", "full")
+from pyadeq.models.rate import RateAnswer, RateRule
 
 app = noun_with("rate", "--namespace")
 
@@ -42,11 +40,6 @@ def _checked(rule: str) -> str:
 
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="The rule."), Read(_checked)]
-RuleNames = Annotated[
-    list[str],
-    typer.Argument(metavar="RULE...", help="The rules."),
-    Read(lambda rules: [_checked(rule) for rule in dict.fromkeys(rules)]),
-]
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="A user or an address, for instance.")]
 Cost = Annotated[int, typer.Option(min=1, max=MOST, metavar="N", help="How much it counts.")]
 
@@ -87,14 +80,6 @@ Algorithm = StrEnum("Algorithm", ["gcra", "log"])
 """How a rule counts hits."""
 OnError = StrEnum("OnError", ["closed", "open"])
 """What clients do while they cannot ask the server."""
-
-
-@app.command()
-@with_client
-def ls(rates: Rates = DEFAULT) -> Lines:
-    """List the rules of a namespace."""
-    found = rates.rules()
-    return Lines(found, COLUMNS, _row, right=["version"], spare=["version", "shadow", "on error"])
 
 
 @app.command("set")
@@ -148,22 +133,6 @@ def set_(
 
 @app.command()
 @with_client
-def rm(rules: RuleNames, rates: Rates = DEFAULT) -> Document:
-    """Remove rules. Hits that name them are errors from now on. Exits with 1 if a rule does not exist."""
-    rows = [{"rule": rule, "status": "removed" if rates.remove_rule(rule) else "not_found"} for rule in rules]
-    return each({"namespace": rates.name, "rules": rows}, "removed")
-
-
-@app.command()
-@with_client
-def show(rule: Rule, subject: Subject, rates: Rates = DEFAULT) -> Document:
-    """Show what a rule allows a subject now. Nothing is counted."""
-    found = _known(rates, rule).peek(rule, subject)
-    return Document({"namespace": rates.name, **found._asdict()}, _table(found))
-
-
-@app.command()
-@with_client
 def hit(rule: Rule, subject: Subject, cost: Cost = 1, rates: Rates = DEFAULT) -> Document:
     """Count a hit, if the rule allows it. Exits with 1 if it does not.
 
@@ -173,33 +142,8 @@ def hit(rule: Rule, subject: Subject, cost: Cost = 1, rates: Rates = DEFAULT) ->
     if found.error is not None:
         raise found.error
     about = {"namespace": rates.name, "allowed": found.allowed, "rid": found.rid}
-    return Document({**about, **found.rules[0]._asdict()}, _table(found.rules[0]), failed=not found)
-
-
-@app.command()
-@with_client
-def refund(rule: Rule, subject: Subject, cost: Cost = 1, rates: Rates = DEFAULT) -> Document:
-    """Take hits back. Leases of concurrency end with adeq rate reset."""
-    left = _known(rates, rule).refund(rule, subject, cost)
-    return _left(rates, rule, subject, left)
-
-
-@app.command()
-@with_client
-def reset(rule: Rule, subject: Subject, rates: Rates = DEFAULT) -> Document:
-    """Forget all that a rule has counted for a subject; of concurrency, all leases."""
-    left = _known(rates, rule).reset(rule, subject)
-    return _left(rates, rule, subject, left)
-
-
-@app.command()
-@with_client
-def namespaces(adeq: Adeq) -> Lines:
-    """List the rate namespaces of the server.
-
-    A server has no list of them, so all its keys are scanned. This takes about a second for a million keys.
-    """
-    return Lines(({"namespace": name} for name in sorted(adeq.rate_namespaces())), ["namespace"])
+    one = found.rules[0]._asdict()
+    return Document({**about, **one}, fields(one), failed=not found)
 
 
 app.command("configure", help="Show or change the settings of a namespace.")(
@@ -207,29 +151,6 @@ app.command("configure", help="Show or change the settings of a namespace.")(
 )
 
 
-def _row(rule: RateRule) -> tuple[str, ...]:
-    burst = f"{rule.burst:,}" if rule.burst else ""
-    return (
-        rule.name,
-        rule.algorithm,
-        _allows(rule),
-        burst,
-        rule.on_error,
-        "yes" if rule.shadow else "",
-        f"{rule.version}",
-    )
-
-
 def _allows(rule: RateRule) -> str:
     """`60 in 1 min`, or `4 at a time`."""
     return f"{rule.limit:,} in {span(rule.period)}" if rule.period else f"{rule.limit:,} at a time"
-
-
-def _table(one: RuleAnswer) -> Table:
-    retry, full = (span(after) if after else "now" for after in (one.retry_after, one.reset_after))
-    return Table(OF_HIT, [(one.rule, one.subject, one.status, f"{one.remaining:,}", retry, full)], ["remaining"])
-
-
-def _left(rates: Any, rule: str, subject: str, left: int) -> Document:
-    about = {"namespace": rates.name, "rule": rule, "subject": subject, "remaining": left}
-    return Document(about, f"{rule} allows {subject} {left:,} now")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from pyadeq.errors import BadArgument, ConfigError
-from pyadeq.ext.cli import schedule_fire, schedule_put, schedule_steer
+from pyadeq.ext.cli import schedule_fire, schedule_put
 from pyadeq.ext.cli.arguments import Most
 from pyadeq.ext.cli.common import iso, safe, stdout
 from pyadeq.ext.cli.listing import shown_text
@@ -148,9 +148,6 @@ def _text(value: object) -> str:
 
 app.command("set")(schedule_put.set_)
 app.command("add", hidden=True)(schedule_put.set_)  # its name in earlier builds
-app.command()(schedule_steer.pause)
-app.command()(schedule_steer.resume)
 app.command()(schedule_fire.trigger)
 app.command()(schedule_fire.backfill)
 app.command()(schedule_fire.fire)
-app.command()(schedule_steer.rm)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pyadeq.ext.cli import worker_look, worker_run, worker_steer
+from pyadeq.ext.cli import worker_run, worker_steer
 from pyadeq.ext.cli.tree import NOUNS, noun
 
 app = noun(NOUNS["worker"])
 
 
 app.command()(worker_run.run)
-app.command()(worker_look.ls)
-app.command()(worker_look.show)
 app.command("quiet")(worker_steer.quiet)
 app.command("resume")(worker_steer.resume)
 app.command("stop")(worker_steer.stop)

@@ -12,12 +12,12 @@ from pyadeq.ext.cli.arguments import Yes, confirm
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue
 from pyadeq.ext.cli.running import Document, each, with_client
-from pyadeq.ext.cli.worker_look import Group
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
 Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Workers.")]
+Group = Annotated[str | None, typer.Option(metavar="NAME", help="Only workers of this group.")]
 All = Annotated[bool, typer.Option("--all", help="All workers of the queue.")]
 
 

@@ -10,61 +10,104 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import string
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
-from pyadeq.ext.operations import ALL
+from pyadeq import library
+from pyadeq.ext.operations import TABLES, names
 from pyadeq.ext.operations.row import Command, Operation
 
 FILE: Final = Path(__file__).with_name("commands.json")
+NAMES: Final = """List the {}s of the server.
+
+A server has no list of them, so all its keys are scanned. This takes about a second for a million keys."""
+HELP: Final = {
+    "expect": "only if it has this version now; 0: only if it does not exist.",
+    "reason": "why.",
+    "value": "the value as it is; @FILE reads it from a file, @- from stdin.",
+    "start": "only names that begin so.",
+    "key": "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limit of its own.",
+}
+"""Of arguments of which docstrings say nothing, or too much for a terminal."""
 
 
 def document() -> dict[str, dict[str, Any]]:
     """By the noun and the verb: `task`, `run-now`."""
     found: dict[str, dict[str, Any]] = {}
-    for operation in ALL.values():
+    for operation in (
+        one for table in (*TABLES[1:], names) for one in (*table.OPERATIONS, *getattr(table, "AT_TERMINAL", ()))
+    ):
         if operation.command:
             words = [word for word in operation.command.usage.split() if not word.startswith(word.upper())]
-            noun, verb = words
-            found.setdefault(noun, {})[verb] = _facts(operation, operation.command)
+            found.setdefault(" ".join(words[:-1]), {})[words[-1]] = _facts(operation, operation.command)
     return found
 
 
 def _facts(operation: Operation, command: Command) -> dict[str, Any]:
-    assert operation.method
+    operation = replace(operation, method=command.method or operation.method)
+    noun = library().manifest["nouns"][operation.noun]
+    field, reads = noun["field"], operation.verb == "GET"
+    facts = {"noun": operation.noun, "field": field, "reads": reads}
+    if operation.method is None:
+        return {**facts, "method": "", "help": NAMES.format(noun["title"])}
     taken = [word for word in command.usage.split() if word.startswith(word.upper())]
     text, docs = explained(operation.method)
-    field = operation.path.split("{")[1].split("}")[0]
-    each = next((word.removesuffix("...").lower() for word in taken if word.endswith("...")), "")
-    places = {word.removesuffix("...").lower(): place for place, word in enumerate(taken)}
-    unknown = places.keys() - operation.arguments.keys() - {field}
-    if unknown:
-        raise ValueError(f"{command.usage}: {operation.id} has no argument {', '.join(sorted(unknown))}")
+    known = operation.arguments
+    if "expect" in operation.signature.parameters:
+        known["expect"] = (operation.signature.parameters["expect"].annotation, None)
+    places = {word.strip("[].").lower(): place for place, word in enumerate(taken)}
+    each = each_is = next((word.strip(".").lower() for word in taken if word.endswith("...")), "")
+    if each and each not in known:  # it is called otherwise in the method
+        each_is = f"{each}s" if f"{each}s" in known else next(name for name in known if name not in places)
+        places[each_is] = places.pop(each)
     arguments = []
-    for name, (kind, default) in operation.arguments.items():
+    for name, (kind, default) in known.items():
         word, allowed = kind_of(kind)
-        argument = {"name": name, "kind": word, "help": _sentence(docs.get(name, "")), "place": places.get(name)}
+        what = (
+            f"the {each}s."
+            if name == each_is
+            else f"only those of this {name}."
+            if reads and default is None
+            else f"the {name}."
+        )
+        help = _sentence(HELP.get(name) or docs.get(name, what))
+        argument = {"name": name, "kind": word, "help": help, "place": places.get(name)}
         if default is not ...:
             argument["default"] = default
         arguments.append(argument | ({"words": allowed} if allowed else {}))
-    help = [command.help or text.split("\n\n")[0], *([f"Exits with 1 if {command.fails}."] if command.fails else [])]
+    fields = places.keys() - known.keys() - {field}
+    for name in sorted(fields):  # of the entries of a list
+        default = {"default": None} if f"[{name.upper()}]" in taken else {}
+        help = _sentence(HELP.get(name, f"the {name}, as ls shows it."))
+        arguments.append({"name": name, "kind": "string", "help": help, "place": places[name], **default})
+    given = {*known, *fields, field, each}
+    named = [name for _, name, *_ in string.Formatter().parse(command.text) if name and name not in given]
+    said = [command.help or text.split("\n\n")[0], *([f"Exits with 1 if {command.fails}."] if command.fails else [])]
+    returned = operation.signature.return_annotation
     return {
-        "noun": operation.noun,
-        "field": field,
+        **facts,
         "in_place": field in places,
-        "create": operation.create,
+        "create": operation.create and operation.verb in ("PUT", "PATCH"),
         "method": ".".join([*operation.area.split("."), operation.method.__name__]).strip("."),
-        "help": "\n\n".join(help),
+        "help": "\n\n".join(said),
         "each": each,
-        "entries": operation.path.split("/{id}")[0].split("/")[-1] if each else "",
+        "each_is": each_is,
+        "entries": "tasks" if each == "id" else f"{each}s" if each else operation.path.split("/{")[1].split("/")[-1],
         "arguments": arguments,
-        "good": [*command.good],
+        "chosen_by": [*fields],
+        "pages": get_origin(returned) is AsyncIterator,
+        "optional": NoneType in get_args(returned),
+        "good": command.good.split(),
         "text": command.text,
-        "columns": [*command.columns],
+        "named": named[0] if named else "value",
+        "columns": command.columns.split(),
+        "ask": command.ask,
     }
 
 
@@ -91,6 +134,8 @@ def kind_of(kind: Any) -> tuple[str, list[str]]:
     options = (
         [one for one in get_args(kind) if one is not NoneType] if get_origin(kind) in (Union, UnionType) else [kind]
     )
+    if kind is Any:
+        return "content", []
     if timedelta in options:
         return "seconds", []
     (one,) = options

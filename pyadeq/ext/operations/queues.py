@@ -14,7 +14,7 @@ from pyadeq.asyncio import (
     Schedules,
     Shares,
 )
-from pyadeq.ext.operations.row import Button, Command, Operation
+from pyadeq.ext.operations.row import Button, Operation
 
 MISSING: Final = {"not_found": 404}
 SCHEDULE: Final = {"not_found": 404, "stale": 409}
@@ -41,13 +41,12 @@ OPERATIONS: Final = (
         "operate",
         "dead",
         DEAD,
-        command=Command(
-            "task retry QUEUE ID...",
-            "Make dead tasks ready again, with all their attempts. `adeq dlq retry` does this by filter.",
-            good=("retried",),
-            fails="a task is not dead, or if another task has its unique key or scope now",
-        ),
         button=Button("Retry", ("dead",), "The task is ready again.", "main"),
+    ).at_terminal(
+        "task retry QUEUE ID...",
+        "Make dead tasks ready again, with all their attempts. `adeq dlq retry` does this by filter.",
+        good="retried",
+        fails="a task is not dead, or if another task has its unique key or scope now",
     ),
     Operation(
         "POST /queues/{queue}/tasks/{id}:abandon",
@@ -64,8 +63,15 @@ OPERATIONS: Final = (
             "/tasks?state=dead",
         ),
     ),
-    Operation("GET /queues/{queue}/workers", QueueWorkers.list, "observe", "workers"),
-    Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers"),
+    Operation("GET /queues/{queue}/workers", QueueWorkers.list, "observe", "workers").at_terminal(
+        "worker ls",
+        "List the live workers of a queue: capacity, running tasks, and requests to the worker.\n\n"
+        "A worker is alive if it was seen within 30 s (adeq queue configure --presence).",
+        columns="name mode capacity busy wanted group seen heard hostname free pid capabilities",
+    ),
+    Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers").at_terminal(
+        "worker show NAME", "Show everything about a worker."
+    ),
     Operation("POST /queues/{queue}/workers:steer", QueueWorkers.steer, "operate", "workers"),
     Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits", etag=True),
     Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits", etag=True),
@@ -83,9 +89,21 @@ OPERATIONS: Final = (
         etag=True,
     ),
     Operation("GET /queues/{queue}/schedules/{name}", Schedules.get, "observe", "schedules", etag=True),
-    Operation("POST /queues/{queue}/schedules/{name}:pause", Schedules.pause, "operate", "schedules", SCHEDULE),
+    Operation(
+        "POST /queues/{queue}/schedules/{name}:pause", Schedules.pause, "operate", "schedules", SCHEDULE
+    ).at_terminal(
+        "schedule pause SCHEDULE...",
+        "Stop schedules until `resume`. Times in between are not made up for.",
+        good="paused unchanged",
+        fails="a schedule does not exist",
+    ),
     Operation(
         "POST /queues/{queue}/schedules/{name}:resume", Schedules.resume, "operate", "schedules", SCHEDULE, feeds=True
+    ).at_terminal(
+        "schedule resume SCHEDULE...",
+        "End `pause`: the next time is the first from now on.",
+        good="resumed unchanged",
+        fails="a schedule does not exist",
     ),
     Operation(
         "POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE, feeds=True
@@ -93,7 +111,16 @@ OPERATIONS: Final = (
     Operation(
         "PUT /queues/{queue}/schedules/{name}", needs="operate", create=True, feeds=True, name="queue_schedules_put"
     ),
-    Operation("DELETE /queues/{queue}/schedules/{name}", needs="operate", name="queue_schedules_remove"),
+    Operation(
+        "DELETE /queues/{queue}/schedules/{name}", None, "operate", "schedules", name="queue_schedules_remove"
+    ).at_terminal(
+        "schedule rm SCHEDULE...",
+        "Delete schedules. Tasks that they have enqueued stay.",
+        method=Schedules.remove,
+        good="removed",
+        fails="a schedule does not exist",
+        ask="This deletes schedules of queue {queue!r} for good: {schedule}.",
+    ),
     Operation("GET /stats", needs="observe", name="queue_load"),
     Operation("POST /queues/{queue}:claim", needs="work", create=True, name="queue_claim"),
     Operation("POST /queues/{queue}:settle", needs="work", name="queue_settle"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal, get_args
 
@@ -43,21 +43,29 @@ class Command:
     """The command of an operation, made from the method and this.
 
     usage: its words, then what it takes in this order, in capitals: `task run-now QUEUE ID...`. `...` stands for any
-    number, each of which is a call. The other arguments of the method are options, and so is the name of the noun's
-    object if it is not in the usage. Their help is that of the method's docstring.
-    help: what the method's docstring does not say to somebody at a terminal; None: its first paragraph.
-    good: the statuses with which all is well. With another one, the command exits with 1.
+    number, each of which is a call, unless the method takes a list. `[USER]` may be left out. The other arguments of
+    the method are options, and so is the name of the noun's object if it is not in the usage. Their help is that of
+    the method's docstring. A word that is no argument chooses what is shown of a list: what has this field, or
+    `[START]`, what begins so.
+    help: what the method's docstring does not say to somebody at a terminal; "": its first paragraph.
+    method: if the operation of the service is by hand.
+    good: the statuses with which all is well, separated by spaces. With another one, the command exits with 1. A
+    method that returns True means the first of them, and False `not_found`; `done` is the first of them, too.
     fails: when that is, in words: `a task is not dead`.
-    text: the answer for people, with the fields of the answer and the arguments in braces. Without, they are a table.
-    columns: of that table, if the answer is a list.
+    text: the answer for people, with the fields of the answer and the arguments in braces, `{ended:session}` with the
+    word. Without, they are a table. An answer that is a number has the name that is in braces here.
+    columns: of that table, if the answer is a list, separated by spaces; the last are left out first if all are too
+    wide. ask: what is asked before, unless with --yes.
     """
 
     usage: str
-    help: str | None = None
-    good: tuple[str, ...] = ()
+    help: str = ""
+    method: Callable[..., Any] | None = None
+    good: str = ""
     fails: str = ""
     text: str = ""
-    columns: tuple[str, ...] = ()
+    columns: str = ""
+    ask: str = ""
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,10 @@ class Operation:
     about: str = ""
     command: Command | None = None
     button: Button | None = None
+
+    def at_terminal(self, usage: str, help: str = "", **more: Any) -> Operation:
+        """The same with a command."""
+        return replace(self, command=Command(usage, help, **more))
 
     @cached_property
     def verb(self) -> str:

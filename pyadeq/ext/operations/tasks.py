@@ -6,7 +6,7 @@ from typing import Final
 
 from pyadeq.asyncio import Queue
 from pyadeq.ext.operations.rights import REVEAL
-from pyadeq.ext.operations.row import Button, Command, Operation
+from pyadeq.ext.operations.row import Button, Operation
 
 OPERATIONS: Final = (
     Operation("GET /queues/{queue}/tasks/{id}/events", needs="observe", by_user="own", name="task_events"),
@@ -34,12 +34,11 @@ OPERATIONS: Final = (
         about="task",
         refused={"not_found": 404, "expired": 409, "not_delayed": 409},
         says={"expired": "task {id!r} has expired", "not_delayed": "task {id!r} is {state}, not delayed"},
-        command=Command(
-            "task run-now QUEUE ID...",
-            "Make delayed tasks due at once: those that wait for their time or next attempt, or that were snoozed.",
-            good=("ready",),
-            fails="a task is not delayed, has expired, or does not exist",
-        ),
         button=Button("Run now", ("delayed",), "The task is {status}.", "main"),
+    ).at_terminal(
+        "task run-now QUEUE ID...",
+        "Make delayed tasks due at once: those that wait for their time or next attempt, or that were snoozed.",
+        good="ready",
+        fails="a task is not delayed, has expired, or does not exist",
     ),
 )

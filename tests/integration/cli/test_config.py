@@ -38,7 +38,7 @@ def test_values_are_set_and_shown(config: Config, run: Any, tmp_path: Path) -> N
     done = as_json(run("set", "mail.port", "25", "--as", "ann", "-m", "first", "-o", "json"))
     found = config.get("mail.port")
     assert found is not None
-    assert done == {"namespace": "shop", "name": "mail.port", "status": "set", "version": found.version}
+    assert done == {"namespace": "shop", "name": "mail.port", "version": found.version}
     assert (found.value, found.actor, found.reason) == (b"25", "ann", "first")
     (tmp_path / "logo").write_bytes(b"\xff\x00")
     run("set", "logo", f"@{tmp_path / 'logo'}")
@@ -71,16 +71,16 @@ def test_what_another_has_changed_is_not_overwritten(config: Config, run: Any) -
 def test_names_are_removed_and_reverted(config: Config, run: Any) -> None:
     version = config.set("a", 1, actor="ann", reason="first")
     config.set("b", 1)
-    ended = run("rm", "a", "other", "-m", "not used", "-o", "json")
+    ended = run("rm", "a", "other", "-m", "not used", "--as", "cleo", "-o", "json")
     assert ended.status == 1
     assert [one["status"] for one in as_json(ended)["names"]] == ["removed", "not_found"]
     assert [*config.all()] == ["b"]
     done = as_json(run("revert", "a", str(version), "--as", "bob", "-o", "json"))
-    assert (config.all()["a"].json(), config.all()["a"].version) == (1, done["version"])
+    assert (config.all()["a"].json(), config.all()["a"].version) == (1, done["new_version"])
     history = as_json(run("history", "a", "-o", "json"))
     assert [(one["value"], one["actor"], one["reason"]) for one in history] == [
         ("1", "bob", f"revert to {version}"),
-        (None, "", "not used"),
+        (None, "cleo", "not used"),
         ("1", "ann", "first"),
     ]
     assert "(removed)" in run("history", "a").stdout

@@ -325,10 +325,9 @@ def test_rm(some: Place) -> None:
 
 def test_rm_needs_a_yes(some: Place) -> None:
     line = error(2, "schedule", "rm", "often", "once", "no-such", *some.there)
-    asked = f"This deletes 2 schedules of queue {some.queue.name!r} for good: often, once."
+    asked = f"This deletes schedules of queue {some.queue.name!r} for good: often, once, no-such."
     assert line == f"adeq: {asked} There is no terminal to ask: add --yes"
     assert some.queue.schedules.get("often")
-    assert adeq("schedule", "rm", "no-such", *some.there).status == 1
 
 
 @pytest.mark.parametrize(("reply", "status"), slow_after(1, [("y", 0), ("n", 1)]))
@@ -337,7 +336,7 @@ def test_rm_asks_at_a_terminal(some: Place, reply: str, status: int) -> None:
         terminal.read_until("Go on? [y/N]: ")
         terminal.enter(f"{reply}\n")
         assert terminal.wait() == status
-        assert ("nothing was deleted" in terminal.seen) == (status == 1)
+        assert ("nothing was done" in terminal.seen) == (status == 1)
     assert (some.queue.schedules.get("often") is None) == (status == 0)
 
 

@@ -43,7 +43,7 @@ def test_lists_and_shows_name_sessions_by_their_handles(sessions: Sessions, run:
     missing = run("show", "bob", first.handle)
     assert (missing.status, missing.stderr) == (
         1,
-        f"adeq: bob has no valid session {first.handle} in web; see adeq session ls bob\n",
+        f"adeq: bob in realm 'web' has no {first.handle!r}. See adeq session ls bob\n",
     )
     realms = [{"realm": "web", "sessions": 3}]
     assert json.loads(run("realms", "-o", "json").stdout) == realms
@@ -55,7 +55,7 @@ def test_sessions_are_ended_one_by_one_and_all_at_once(sessions: Sessions, run: 
     assert run("revoke", "ann", *handles).status == 0
     again = run("revoke", "ann", handles[0], made[2].handle, "-o", "json")
     assert again.status == 1
-    assert [one["status"] for one in json.loads(again.stdout)["sessions"]] == ["gone", "revoked"]
+    assert [one["status"] for one in json.loads(again.stdout)["handles"]] == ["not_found", "revoked"]
     assert run("revoke", "ann", made[3].id).status == 2
     refused = run("revoke-all", "ann")
     assert (refused.status, "add --yes" in refused.stderr) == (2, True)

@@ -270,17 +270,15 @@ def test_workers_are_listed_and_shown(start: Start, queue: Queue, place: dict[st
     assert first["seen_iso"]
     assert (second["name"], second["group"], second["lanes"]) == ("w2", None, ["any"])
     head, *rows = lines("worker", "ls", **place)
-    assert head[:3] == ["worker", "group", "mode"]
+    assert head[:3] == ["name", "mode", "capacity"]
     assert [row[0] for row in rows] == ["w1", "w2"]
     for option in (["--group", "g"], ["--capability", "gpu"]):
         assert [worker["name"] for worker in answer("worker", "ls", *option, **place)] == ["w1"]
     assert answer("worker", "ls", "--group", "none", **place) == []
     assert answer("worker", "show", "w1", **place)["capacity"] == 3
     assert ["capabilities", "gpu", "big/x"] in lines("worker", "show", "w1", **place)
-    assert "has no live worker with the name 'w3'" in error(1, "worker", "show", "w3", **place)
-    assert (
-        f"queue {queue.name!r} has no matching live workers" in adeq("worker", "ls", "--group", "none", **place).stderr
-    )
+    assert "has no 'w3'. See adeq worker ls" in error(1, "worker", "show", "w3", **place)
+    assert f"queue {queue.name!r} has no workers" in adeq("worker", "ls", "--group", "none", **place).stderr
     assert "there is no 'nowhere'" in error(1, "worker", "ls", **{**place, "ADEQ_QUEUE": "nowhere"})
 
 
