@@ -17,8 +17,8 @@ from pyadeq.ext.cli import (
     change_respond,
     change_show,
     change_upkeep,
-    generated,
 )
+from pyadeq.ext.cli.made import add_made
 from pyadeq.ext.cli.tree import NOUNS, noun
 
 app = noun(NOUNS["change"])
@@ -52,10 +52,7 @@ app.command()(change_apply.heartbeat)
 app.command()(change_apply.finish)
 app.add_typer(change_policy.app, name="policy")
 app.add_typer(change_delegation.app, name="delegation")
-app.command()(change_upkeep.domains)
+add_made(change_policy.app, "change policy")
 app.command()(change_upkeep.stats)
 app.command()(change_upkeep.sweep)
 app.command()(change_upkeep.deliver)
-app.command("configure", help="Show the settings of a domain; with options, change those, and create the domain.")(
-    generated.Commands("change", "adeq change domains").function("configure")
-)

@@ -17,9 +17,9 @@ from pyadeq.ext.cli.change_respond import Digest
 from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.change_words import plain, text_of, with_iso
 from pyadeq.ext.cli.common import safe, stdout
-from pyadeq.ext.cli.lock_listing import ahead, span
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Document, Read, with_client
+from pyadeq.ext.cli.shown import ahead, span
 from pyadeq.ext.cli.tables import print_fields
 from pyadeq.keys import check_name
 

@@ -8,33 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Adeq
-from pyadeq.errors import AdeqError, ConfigError
+from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import Domain, ThisDomain, ask
+from pyadeq.ext.cli.change_asking import Domain, ask
 from pyadeq.ext.cli.change_listing import check_reviewer
 from pyadeq.ext.cli.change_who import YOU, By
-from pyadeq.ext.cli.change_words import plain
 from pyadeq.ext.cli.complete import policy_names
-from pyadeq.ext.cli.lock_listing import span
-from pyadeq.ext.cli.noun_arguments import DEFAULT
-from pyadeq.ext.cli.running import Document, Lines, Read, with_client
-from pyadeq.ext.cli.tables import print_fields
+from pyadeq.ext.cli.running import Document, Read, with_client
 from pyadeq.ext.cli.tree import noun
 from pyadeq.keys import check_name
 
 app = noun("Policies: who has to approve a change, and what happens if nobody answers.")
-TASK = ("step", "kind", "lane", "priority")
-TIMES = ("remind", "escalate", "timeout", "approval")
 
 Name = Annotated[
     str,
     typer.Argument(metavar="NAME", help="The policy.", autocompletion=policy_names),
     Read(lambda name: check_name("policy", name)),
-]
-Names = Annotated[
-    list[str],
-    typer.Argument(metavar="NAME...", help="The policies.", autocompletion=policy_names),
-    Read(lambda names: [check_name("policy", name) for name in names]),
 ]
 
 Needs = StrEnum("Needs", ["none", "risk", "preview", "both"])
@@ -149,53 +138,6 @@ def set_(
     )
 
 
-@app.command()
-@with_client
-def ls(adeq: Adeq, domain: ThisDomain = DEFAULT) -> Lines:
-    """List the policies of a domain."""
-    heads = ("policy", "version", "required", "rejections", "needs", "timeout", "reviewers")
-    return Lines(
-        ask(adeq, domain, "get_policies", item=[]).items,
-        heads,
-        _row,
-        _as_json,
-        right=heads[1:4],
-        spare=["version", "needs", "timeout", "rejections"],
-        none=f"{domain.name!r} has no policies; adeq change policy set creates one",
-    )
-
-
-@app.command()
-@with_client
-def show(adeq: Adeq, name: Name, domain: ThisDomain = DEFAULT) -> Document:
-    """Show all fields of a policy."""
-    (found,) = ask(adeq, domain, "get_policies", item=[name]).items
-    if found.status == "unknown":
-        raise AdeqError(f"policy: there is no {name!r} in domain {domain.name!r}; see adeq change policy ls")
-    fields = _as_json(found)
-    return Document(fields, lambda: _print(fields))
-
-
-def _print(policy: dict[str, Any]) -> None:
-    tasks = [f"{one['step']}={one['kind']},{one['lane']},{one['priority']}" for one in policy["tasks"]]
-    fields = sorted((field, value) for field, value in policy.items() if field != "tasks")
-    rows = [(field.replace("_", "-"), _shown(field, value)) for field, value in fields]
-    print_fields([*rows, *(("task", text) for text in tasks)])
-
-
-@app.command()
-@with_client
-def rm(adeq: Adeq, names: Names, actor: By = YOU, domain: ThisDomain = DEFAULT) -> Lines:
-    """Remove policies. Changes that were submitted with them keep their copy.
-
-    Exits with 1 if there is no such policy.
-    """
-    items = [{"name": name, "remove": True} for name in names]
-    answers = ask(adeq, domain, "set_policies", actor=actor, item=items).items
-    rows = [{"policy": name, "status": answer.status} for name, answer in zip(names, answers, strict=True)]
-    return Lines(rows, ("policy", "status"), failed=any(row["status"] != "removed" for row in rows))
-
-
 def _tasks(given: list[str] | None) -> dict[str, Any]:
     """`<step>=<kind>[,<lane>[,<priority>]]`, as the script takes them."""
     found: dict[str, Any] = {}
@@ -212,32 +154,3 @@ def _tasks(given: list[str] | None) -> dict[str, Any]:
         if priority:
             found[f"{step}_priority"] = int(priority)
     return found
-
-
-def _as_json(one: Any) -> dict[str, Any]:
-    fields = plain(one.policy)
-    tasks = [dict(zip(TASK, text.split("|"), strict=True)) for text in fields.pop("follows", "").split(";") if text]
-    return {"policy": one.name, **fields, "tasks": tasks}
-
-
-def _row(one: Any) -> tuple[str, ...]:
-    policy = one.policy
-    whom = " ".join(policy["reviewers"])
-    timeout = _shown("timeout", policy["timeout"])
-    return (
-        one.name,
-        str(policy["version"]),
-        str(policy["required"]),
-        str(policy["rejections"]),
-        policy["needs"],
-        timeout,
-        whom,
-    )
-
-
-def _shown(field: str, value: Any) -> str:
-    if field in TIMES:
-        return span(value) if value else "as the setting says" if field == "timeout" else ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return " ".join(value) if isinstance(value, list | tuple) else str(value)

@@ -19,9 +19,9 @@ from pyadeq.ext.cli.change_refusals import in_domain
 from pyadeq.ext.cli.change_words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
 from pyadeq.ext.cli.common import Format, Output, safe, stdout
 from pyadeq.ext.cli.live import again, watched
-from pyadeq.ext.cli.lock_listing import ago, ahead
 from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Document, with_client
+from pyadeq.ext.cli.shown import ago, ahead
 from pyadeq.ext.cli.tables import columns, print_fields, print_rows
 from pyadeq.ext.shared.change_text import follow_ids, path_of, shown
 from pyadeq.models import TaskView

@@ -6,30 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyadeq.ext.cli.arguments import many, not_all, search_option
+from pyadeq.ext.cli.arguments import many
 from pyadeq.ext.cli.change_asking import ThisDomain, ask
 from pyadeq.ext.cli.change_who import groups_of
 from pyadeq.ext.cli.change_words import plain
-from pyadeq.ext.cli.lock_listing import ago, span
 from pyadeq.ext.cli.noun_arguments import DEFAULT
-from pyadeq.ext.cli.running import Document, Lines, Read, Table, with_client
-from pyadeq.ext.shared.finding import find_names
+from pyadeq.ext.cli.running import Document, Read, Table, with_client
+from pyadeq.ext.cli.shown import ago, span
 from pyadeq.keys import check_name
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
 DAY = 86400
-
-
-@with_client
-def domains(adeq: Adeq, timeout: Annotated[float, search_option("domains")] = 10.0) -> Lines:
-    """List the change domains of the server.
-
-    A server has no list of them, so all its keys are scanned. This takes about a second for a million keys.
-    """
-    found = find_names(adeq, "change", timeout)
-    return Lines(({"domain": name} for name in found.names), ["domain"], warning=not_all(found, timeout))
 
 
 @with_client

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.ext.cli.common import iso, safe
+from pyadeq.ext.cli.shown import is_time
 
 STYLES = {
     "approved": "green",
@@ -18,10 +19,6 @@ STYLES = {
     "high": "yellow",
     "overdue": "bold red",
 }
-TIMES = (
-    *("now", "created", "updated", "submitted", "approved", "applying", "completed", "timeout_at", "until"),
-    *("assessed", "started", "ended", "deadline", "responded", "due", "timestamp"),
-)
 
 
 def text_of(value: Any) -> str:
@@ -48,7 +45,7 @@ def plain(value: Any) -> Any:
 def with_iso(fields: dict[str, Any]) -> dict[str, Any]:
     """Fields as JSON has them, points in time also as ISO 8601."""
     found: dict[str, Any] = plain(fields)
-    return {**found, **{f"{name}_iso": iso(found[name]) for name in TIMES if isinstance(found.get(name), float)}}
+    return {**found, **{f"{name}_iso": iso(one) for name, one in found.items() if is_time(one)}}
 
 
 def change_as_json(change: dict[str, Any]) -> dict[str, Any]:

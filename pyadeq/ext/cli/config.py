@@ -12,7 +12,6 @@ import typer
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe
-from pyadeq.ext.cli.generated import Commands
 from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, named, noun_with
 from pyadeq.ext.cli.running import Document, Read, with_client
 from pyadeq.ext.cli.shown import cell, plain
@@ -73,11 +72,6 @@ def watch(
             if timer:
                 timer.cancel()
     return Document(kept) if output == Format.json else None
-
-
-app.command("configure", help="Show or change the settings of a namespace.")(
-    Commands("config", "adeq config namespaces").function("configure")
-)
 
 
 def _known(config: Config, name: str) -> ConfigValue:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -12,11 +11,11 @@ from pyadeq.ext.cli import task_show
 from pyadeq.ext.cli.arguments import Most, StateName, Yes, confirm, many, with_filter
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.listing import find_tasks, task_lines
+from pyadeq.ext.cli.made import statuses
 from pyadeq.ext.cli.queue_arguments import QueueName, ThisQueue
 from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
-from pyadeq.ext.cli.running import Document, Lines, Table, each, with_client
+from pyadeq.ext.cli.running import Document, Lines, Table, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
-from pyadeq.models.base import Model
 from pyadeq.models.queue import TaskFilter, given_conditions
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def retry(
     fits = check_choice(ids, filter, all, dry_run)
     dead = existing_queue(adeq, queue)
     if ids:
-        return answer_each(queue, ids, dead.retry_many(ids), "retried")
+        return statuses({"queue": queue}, "tasks", "id", ids, dead.retry_many(ids), "retried")
     return _answer_bulk(queue, "retried", dead.retry_dead(dry_run=dry_run, **fits), dry_run)
 
 
@@ -98,7 +97,7 @@ def abandon(
     dead = existing_queue(adeq, queue)
     if ids:
         confirm(f"This deletes {many(len(ids), 'dead task')} of queue {queue!r} for good.", yes)
-        return answer_each(queue, ids, dead.abandon_many(ids), "abandoned")
+        return statuses({"queue": queue}, "tasks", "id", ids, dead.abandon_many(ids), "abandoned")
     if not dry_run:
         _confirm_all(dead, fits, yes)
     return _answer_bulk(queue, "abandoned", dead.abandon_dead(dry_run=dry_run, **fits), dry_run)
@@ -116,28 +115,6 @@ def check_choice(ids: list[str] | None, filter: TaskFilter, all: bool, dry_run: 
     if ids and dry_run:
         raise ConfigError("--dry-run counts the tasks of a filter or --all; leave it out if you name tasks")
     return fits
-
-
-def answer_each(queue: str, ids: list[str], answers: Sequence[str | Model], *good: str) -> Document:
-    """A status for each task, and what is in its way.
-
-    answers: statuses, or objects with a status and the `holder` of a key or the `state` of the task.
-    """
-    tasks = [
-        {"id": id} | (answer.model_dump(exclude_none=True) if isinstance(answer, Model) else {"status": answer})
-        for id, answer in zip(ids, answers, strict=True)
-    ]
-    columns = ("id", "status", "")
-    return each(
-        {"queue": queue, "tasks": tasks},
-        *good,
-        columns=columns,
-        row=lambda task: (task["id"], task["status"], _why(task)),
-    )
-
-
-def _why(task: dict[str, str]) -> str:
-    return f"held by {task['holder']}" if "holder" in task else task.get("state", "")
 
 
 def _confirm_all(queue: AnyQueue, fits: TaskFilter, yes: bool) -> None:

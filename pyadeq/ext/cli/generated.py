@@ -14,10 +14,11 @@ import typer
 from pyadeq import Adeq, Script, library
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import duration, time_option
-from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, iso, print_json, print_lines, safe
-from pyadeq.ext.cli.complete import names_of
+from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, safe
+from pyadeq.ext.cli.noun_arguments import name_option
 from pyadeq.ext.cli.resolve import existing, refuse_own
 from pyadeq.ext.cli.scripts import first_sentence
+from pyadeq.ext.cli.shown import cell
 from pyadeq.ext.cli.tables import print_fields, print_rows
 from pyadeq.ext.cli.tree import WITH_VALUE, Group, made_help
 from pyadeq.ids import new_ulid
@@ -26,7 +27,6 @@ OTHERWISE = ("confirm", "migrate", "rewrite")  # the client and `adeq scripts mi
 FILLED_IN = ("now_ms", "source", "trace", "clock", "rid")  # not for people to say
 CURSOR = "Where the list goes on: the cursor that the page before has shown."
 SERVICE_NOUNS = ("config", "session")  # in which a service has records of its own
-AN_AGE = 1e9  # seconds: more than that is a point in time
 
 
 class Commands:
@@ -94,12 +94,7 @@ class Commands:
         return command
 
     def _shared(self) -> Iterator[Parameter]:
-        help = f"The {self.title}."
-        complete = names_of(self.noun)
-        names = [f"--{self.field}", *(["-d"] if self.field == "domain" else [])]
-        variable = f"ADEQ_{self.noun}_{self.field}".upper()
-        option = typer.Option(*names, metavar="NAME", envvar=variable, help=help, autocompletion=complete)
-        yield _parameter(self.field, Annotated[str, option], "default")
+        yield _parameter(self.field, Annotated[str, name_option(self.noun)], "default")
         yield _parameter("url", Url, DEFAULT_URL)
         yield _parameter("output", Output, Format.table)
 
@@ -286,17 +281,4 @@ def _flat(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             yield from _flat(value)
         else:
-            yield name, _shown(value)
-
-
-def _shown(value: Any) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case float() if value > AN_AGE:
-            return iso(value)
-        case int() | float():
-            return f"{value:,.15g}"
-        case list() | tuple():
-            return " ".join(map(_shown, value))
-    return safe(str(value))
+            yield name, cell(name, value)

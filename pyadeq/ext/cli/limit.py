@@ -13,10 +13,10 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.complete import limit_keys
 from pyadeq.ext.cli.limit_words import MOST, Rate, at_a_time, policy_of, rate, rate_words, rule_words
-from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue, QueueOption
 from pyadeq.ext.cli.resolve import parts, queue_or_new
 from pyadeq.ext.cli.running import Document, Lines, Read, Table, each, with_client
+from pyadeq.ext.cli.shown import ahead
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.keys import check_name
 

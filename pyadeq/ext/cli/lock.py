@@ -20,9 +20,10 @@ from pyadeq.ext.cli import (
 )
 from pyadeq.ext.cli.arguments import Most, Resource, not_all, search_option
 from pyadeq.ext.cli.common import safe, stdout
-from pyadeq.ext.cli.lock_listing import ago, ahead, lock_of, mode_of, request_lines, span, with_iso
+from pyadeq.ext.cli.lock_listing import lock_of, mode_of, request_lines
 from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
 from pyadeq.ext.cli.running import Document, Lines, Table, with_client
+from pyadeq.ext.cli.shown import ago, ahead, plain, span
 from pyadeq.ext.cli.tables import print_rows
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.shared.finding import find_domains
@@ -111,15 +112,7 @@ def show(
     found = domain.show(resource, limit)
     more = found.held > len(found.holders) or found.waiting > len(found.waiters)
     note = "There are more: --limit N, or adeq lock ls --all" if more else ""
-    return Document({"domain": domain.name, **_whole(found)}, lambda: _print(found), note)
-
-
-def _whole(found: LockView) -> dict[str, object]:
-    whole = with_iso(found)
-    whole["holders"] = [with_iso(one) for one in found.holders]
-    whole["waiters"] = [with_iso(one) for one in found.waiters]
-    whole["capacity"] = found.capacity and with_iso(found.capacity)
-    return whole
+    return Document({"domain": domain.name, **plain(found)}, lambda: _print(found), note)
 
 
 def _print(found: LockView) -> None:
@@ -167,7 +160,7 @@ def stats(domain: ThisDomain = DEFAULT) -> Document:
     """Show how many requests hold and wait in a domain, and how many are remembered."""
     found = domain.stats()
     rows = [(name, getattr(found, name)) for name in COUNTS]
-    return Document({"domain": domain.name, **with_iso(found)}, Table(["what", "count"], rows, right=["count"]))
+    return Document({"domain": domain.name, **plain(found)}, Table(["what", "count"], rows, right=["count"]))
 
 
 app.command()(lock_graph.graph)

@@ -9,9 +9,9 @@ import typer
 from pyadeq import Adeq, Capacity, Locks
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Domain, Resource, time_option
-from pyadeq.ext.cli.lock_listing import ago, span, with_iso
 from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
 from pyadeq.ext.cli.running import Document, Lines, with_client
+from pyadeq.ext.cli.shown import ago, plain, span
 from pyadeq.ext.cli.tree import noun
 
 app = noun("Capacities: how many permits resources give.")
@@ -44,7 +44,7 @@ def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, 
             asked = [pipe.add(locks.calls.show(name, 1)) for name in names[start:][:BATCH]]
         for found in (answer.value for answer in asked):
             if capacity := found.capacity:  # not removed in between
-                row = {"resource": found.resource, "waiting": found.waiting, **with_iso(capacity)}
+                row = {"resource": found.resource, "waiting": found.waiting, **plain(capacity)}
                 times = (ago(found.now, capacity.heartbeat), span(capacity.silent)) if capacity.silent else ("", "")
                 counts = (f"{capacity.max:,}", f"{capacity.used:,}", f"{found.waiting:,}")
                 rows.append((row, (found.resource, *counts, capacity.status, *times)))
@@ -60,7 +60,7 @@ def show(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
         raise _no_capacity(resource, domain)
     about = {"domain": domain.name, "resource": resource, "waiting": found.waiting}
     words = f"{resource}: {capacity_words(found.capacity, found.now)}; {found.waiting:,} waiting"
-    return Document({**about, **with_iso(found.capacity)}, words)
+    return Document({**about, **plain(found.capacity)}, words)
 
 
 @app.command("set")
@@ -83,7 +83,7 @@ def set_(
     locks.set_capacity(resource, max, silent=silent)
     capacity = locks.show(resource, 1).capacity
     return Document(
-        {"domain": domain, "resource": resource, **(with_iso(capacity) if capacity else {})},
+        {"domain": domain, "resource": resource, **(plain(capacity) if capacity else {})},
         f"{resource} gives up to {max:,} permits" + (f", {_out(capacity.used)}" if capacity else ""),
     )
 

@@ -10,9 +10,10 @@ from pyadeq import LockView, RequestView
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.arguments import Resource, Yes, confirm, many
 from pyadeq.ext.cli.common import safe
-from pyadeq.ext.cli.lock_listing import ago, lock_of, mode_of, with_iso
+from pyadeq.ext.cli.lock_listing import lock_of, mode_of
 from pyadeq.ext.cli.noun_arguments import DEFAULT, ThisDomain
 from pyadeq.ext.cli.running import Document, Table, with_client
+from pyadeq.ext.cli.shown import ago, plain
 
 SHOWN = 500  # holders
 NAMED = 5  # of them in the question
@@ -47,7 +48,7 @@ def force_release(
     )
     forced = domain.force_release(resource, reason, owner)
     known = {one.rid: one for one in holders}  # the others came in between, or were too many to look at
-    released = [with_iso(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
+    released = [plain(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
     rows = [_row(rid, known.get(rid), before) for rid in forced.rids]
     table = Table(HEADS, rows, right=["fence", "since"], spare=["agent", "since"])
     done = f"{resource} was taken from {many(len(forced.rids), 'holder')}; the fence is {forced.fence} now"

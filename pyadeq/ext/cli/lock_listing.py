@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyadeq import HeldLock, Locks, RequestView
-from pyadeq.ext.cli.common import iso, safe
+from pyadeq.ext.cli.common import safe
 from pyadeq.ext.cli.running import Lines
-from pyadeq.models.base import Model
+from pyadeq.ext.cli.shown import ago, ahead, plain
 
 PAGE = 200  # a script holds the server for as long as it takes
-TIMES = ("now", "since", "born", "granted", "until", "deadline", "heartbeat")
 COLUMNS = ("resource", "mode", "state", "place", "owner", "since", "until", "agent", "fence", "purpose")
 RIGHT = ("place", "since", "until", "fence")
 SPARE = ("fence", "agent", "place", "since")
@@ -23,7 +22,7 @@ def request_lines(locks: Locks, limit: int | None, **filter: Any) -> Lines:
         _read(locks, PAGE if limit is None else min(limit + 1, PAGE), filter),
         COLUMNS,
         rows=lambda read: _rows(*read),
-        plain=lambda read: with_iso(read[0]),
+        plain=lambda read: plain(read[0]),
         right=RIGHT,
         spare=SPARE,
         limit=limit,
@@ -39,12 +38,6 @@ def _read(locks: Locks, page: int, filter: dict[str, Any]) -> Iterator[tuple[Req
         cursor = found.cursor
         if not cursor:
             return
-
-
-def with_iso(model: Model) -> dict[str, Any]:
-    """What a model holds as JSON, points in time also as ISO 8601."""
-    fields = model.model_dump()
-    return {**fields, **{f"{name}_iso": iso(fields[name]) for name in TIMES if fields.get(name) is not None}}
 
 
 def _rows(request: RequestView, now: float) -> Iterable[tuple[str, ...]]:
@@ -74,29 +67,3 @@ def mode_of(lock: HeldLock) -> str:
     if lock.mode != "permit":
         return lock.mode
     return "1 permit" if lock.permits == 1 else f"{lock.permits} permits"
-
-
-def ago(now: float, then: float) -> str:
-    """How long something is ago."""
-    return f"{span(max(now - then, 0))} ago"
-
-
-def ahead(now: float, then: float | None) -> str:
-    """How far something is ahead; or by how much its time is over."""
-    if then is None:
-        return ""
-    return f"in {span(then - now)}" if then >= now else f"{span(now - then)} over"
-
-
-def span(seconds: float) -> str:
-    """`0.4s`, `12s`, `3m05s`, `2h10m`, `4d06h`."""
-    if seconds < 9.95:
-        return f"{seconds:.1f}s"
-    minutes, left = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days}d{hours:02}h"
-    if hours:
-        return f"{hours}h{minutes:02}m"
-    return f"{minutes}m{left:02}s" if minutes else f"{left}s"

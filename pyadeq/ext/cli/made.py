@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from inspect import Parameter, Signature
@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError, ConfigConflict
+from pyadeq.ext.cli import generated
 from pyadeq.ext.cli.arguments import Most, Yes, confirm, many, not_all, search_option, time_option
 from pyadeq.ext.cli.change_put import content_of
 from pyadeq.ext.cli.change_who import YOU, By
-from pyadeq.ext.cli.complete import limit_keys, schedule_names
-from pyadeq.ext.cli.generated import SERVICE_NOUNS
+from pyadeq.ext.cli.complete import limit_keys, policy_names, schedule_names
 from pyadeq.ext.cli.made_facts import Facts, made
 from pyadeq.ext.cli.noun_arguments import name_option, named, not_own, noun_with
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
 from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
 from pyadeq.ext.cli.running import Answer, Document, Found, Lines, Options, Read, each, with_client
 from pyadeq.ext.cli.shown import cell, fields, is_count, plain
-from pyadeq.ext.finding import find_names
+from pyadeq.ext.shared.finding import find_names
 from pyadeq.keys import NameType, check_name, hint
 
 if TYPE_CHECKING:
@@ -40,19 +40,20 @@ TYPES: Mapping[str, Any] = {
     "strings": list[str],
     "content": bytes,
 }
-CHECKED: Mapping[str, NameType] = {"schedule": "name", "rule": "id", "name": "id"}
+CHECKED: Mapping[str, NameType] = {"schedule": "name", "policy": "name", "rule": "id", "name": "id"}
 """What names of several things must be, see `pyadeq.keys`."""
 EXPLAINED = {"holder": "held by {}"}
 """How a field of an entry is told, if not by its value alone."""
 SHORT = {"reason": ("-m",)}
 METAVARS = {"string": "TEXT", "int": "N"}
+SETTINGS = "Show the settings; with options, change those, and create what has them if it does not exist."
 MOST_KNOWN = 1000
 """Names that are compared with one that is not there."""
 NAMED = 5
 """Names in a question."""
 AT_ONCE = 100
 """Names in a call that takes several."""
-COMPLETED: Mapping[str, Any] = {"schedules": schedule_names, "limits": limit_keys}
+COMPLETED: Mapping[str, Any] = {"schedules": schedule_names, "limits": limit_keys, "policies": policy_names}
 """What completes the names of entries."""
 
 
@@ -60,6 +61,9 @@ def add_made(app: typer.Typer, noun: str) -> None:
     """Add the commands of a noun that are made, unless they are there."""
     there = {one.name for one in app.registered_commands}
     for verb, facts in made().get(noun, {}).items():
+        if not facts["method"] and "configure" not in there:
+            settings = generated.Commands(noun, f"adeq {noun} {verb}").function("configure")
+            app.command("configure", help=SETTINGS)(settings)
         if verb not in there:
             run = _function(facts, noun) if facts["method"] else _names(facts)
             app.command(verb, help=facts["help"])(with_client(run))
@@ -86,7 +90,8 @@ def _names(facts: Facts) -> Callable[..., Answer]:
 
 
 def _function(facts: Facts, noun: str) -> Callable[..., Answer]:
-    field, repeated, listing = facts["field"], facts["each"], facts["pages"] or facts["columns"]
+    field, repeated = facts["field"], facts["each"]
+    listing = facts["pages"] or facts["columns"] or facts["chosen_by"]
     placed = [one["name"] for one in facts["arguments"] if one["place"] is not None and one["kind"] != "content"]
 
     def run(adeq: Adeq, **values: Any) -> Answer:
@@ -99,7 +104,8 @@ def _function(facts: Facts, noun: str) -> Callable[..., Answer]:
         ids: Any = given.pop(repeated, [])
         try:
             if repeated:
-                return _answer_each(facts, about, ids, _call_each(facts, found, ids, given))
+                answers = _call_each(facts, found, ids, given)
+                return statuses(about, facts["entries"], repeated, ids, answers, *facts["good"])
             value = attrgetter(facts["method"])(found)(**given)
         except ConfigConflict as conflict:
             raise AdeqError(f"{conflict}. See adeq {noun} history") from None
@@ -107,7 +113,7 @@ def _function(facts: Facts, noun: str) -> Callable[..., Answer]:
             if value is None and facts["optional"]:
                 raise _missing(facts, noun, found, [*given.values()][-1])
             return _answer(facts, about, {name: given[name] for name in placed if name in given}, value)
-        rows, start = _rows(facts, value), chosen.pop("start", "")
+        rows, start = _rows(value), chosen.pop("start", "")
         if chosen:
             row = next((row for row in rows if chosen.items() <= row.items()), None)
             if row is None:
@@ -159,7 +165,8 @@ def _object(facts: Facts) -> Parameter:
 
         return Parameter(field, Parameter.KEYWORD_ONLY, annotation=Rates, default=DEFAULT_QUEUE)
     else:
-        option, marks = name_option(noun), [] if facts["reads"] or noun not in SERVICE_NOUNS else [not_own(noun)]
+        option = name_option(noun)
+        marks = [not_own(noun)] if noun in generated.SERVICE_NOUNS and not facts["reads"] else []
         found = Found(lambda adeq, name: adeq.noun(noun, name))
         marks.append(found if facts["create"] else named(noun, f"adeq {noun} {field}s"))
     argument = typer.Argument(metavar=field.upper(), help=option.help, autocompletion=option.autocompletion)
@@ -205,11 +212,10 @@ def _distinct(what: str, names: list[str]) -> list[str]:
 # Answers
 
 
-def _rows(facts: Facts, value: Any) -> Iterable[dict[str, Any]]:
+def _rows(value: Any) -> Iterable[dict[str, Any]]:
     """What a list has, as JSON."""
     if isinstance(value, dict):
-        pairs = (dict(zip(facts["columns"], pair, strict=False)) for pair in sorted(value.items()))
-        value = pairs if facts["columns"][1:2] == ["weight"] else [one for _, one in sorted(value.items())]
+        value = [one for _, one in sorted(value.items())]
     return map(plain, value)
 
 
@@ -230,11 +236,12 @@ def _lines(facts: Facts, found: Any, rows: Iterable[dict[str, Any]], most: int |
 def _missing(facts: Facts, noun: str, found: Any, name: str, *of: str) -> AdeqError:
     """The error for a name that is not there. of: whose it should be."""
     listing = made()[noun].get("ls")
-    rows = [] if listing is None else _rows(listing, attrgetter(listing["method"])(found)(*of))
+    rows = [] if listing is None else _rows(attrgetter(listing["method"])(found)(*of))
     known = [next(iter(row.values())) for row in islice(rows, MOST_KNOWN)]
     whose = f"{' '.join(of)} in " if of else ""
     see = " ".join([f"adeq {noun} ls", *of])
-    return AdeqError(f"{whose}{facts['field']} {found.name!r} has no {name!r}{hint(name, known)} See {see}")
+    where = f"{facts['entries']}: {whose}{facts['field']} {found.name!r}"
+    return AdeqError(f"{where} has no {name!r}{hint(name, known)} See {see}")
 
 
 def _answer(facts: Facts, about: Mapping[str, Any], given: Mapping[str, Any], value: Any) -> Document:
@@ -248,19 +255,20 @@ def _answer(facts: Facts, about: Mapping[str, Any], given: Mapping[str, Any], va
     return Document(whole, _said(facts["text"], whole) if facts["text"] else fields({**given, **found}), failed=failed)
 
 
-def _answer_each(facts: Facts, about: Mapping[str, Any], ids: list[str], answers: Iterable[Any]) -> Document:
+def statuses(
+    about: Mapping[str, Any], entries: str, each_is: str, ids: Sequence[str], answers: Iterable[Any], *good: str
+) -> Document:
     """A status for each, and what else is to be said of it."""
-    entries = [{facts["each"]: id, **_status(facts, answer)} for id, answer in zip(ids, answers, strict=True)]
-    columns = (facts["each"], "status", "")
-    return each({**about, facts["entries"]: entries}, *facts["good"], columns=columns, row=_row)
+    told = [{each_is: id, **_status(answer, good[0])} for id, answer in zip(ids, answers, strict=True)]
+    return each({**about, entries: told}, *good, columns=(each_is, "status", ""), row=_row)
 
 
-def _status(facts: Facts, answer: Any) -> dict[str, Any]:
+def _status(answer: Any, done: str) -> dict[str, Any]:
     if isinstance(answer, bool):
         answer = "done" if answer else "not_found"
     found = {"status": answer} if isinstance(answer, str) else plain(answer)
-    done = facts["good"][0] if found["status"] == "done" else found["status"]
-    return {name: one for name, one in {**found, "status": done}.items() if one is not None}
+    status = done if found["status"] == "done" else found["status"]
+    return {name: one for name, one in {**found, "status": status}.items() if one is not None}
 
 
 def _row(entry: Mapping[str, Any]) -> tuple[object, ...]:

@@ -26,7 +26,7 @@ def name_option(noun: str, help: str = "", variable: str = "") -> Any:
     facts = library().manifest["nouns"][noun]
     field = facts["field"]
     return typer.Option(
-        f"--{field}",
+        *(f"--{field}", "-d")[: 2 if field == "domain" else 1],
         metavar="NAME",
         envvar=variable or f"ADEQ_{noun}_{field}".upper(),
         help=help or f"The {facts['title']}.",

@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from pyadeq import Adeq as AnyAdeq
 from pyadeq.asyncio import Adeq
 from pyadeq.errors import AdeqError, TransportError, WaitTimeout
-from pyadeq.ext.cli.common import PLACE, Format, check_url, safe, shown_url, unreachable
+from pyadeq.ext.cli.arguments import time_option
+from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.common import PLACE, Format, check_url, shown_url, unreachable
 from pyadeq.ext.cli.logs import LogForm, LogLevel, log_format, log_to_stderr
-from pyadeq.ext.cli.running import Document
-from pyadeq.models.worker import Outcome
+from pyadeq.ext.cli.running import Document, Lines, with_client_of
+from pyadeq.ext.cli.shown import cell, fields
+
+EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
+Plain: TypeAlias = Callable[[str, Any], dict[str, Any]]
 
 
 def allow_option(word: str, name: str = "--allow") -> Any:
@@ -41,27 +47,46 @@ def ports_option(word: str, name: str = "--port") -> Any:
     )
 
 
-def cell(value: Any) -> str:
-    """A field of an endpoint in a table."""
-    return safe(", ".join(value) if isinstance(value, list) else "" if value is None else str(value))
+def add_commands(app: typer.Typer, noun: str, endpoints: Callable[[AnyAdeq], Any], plain: Plain, columns: str) -> None:
+    """What one does with an endpoint of any noun. plain: an endpoint as JSON can have it."""
+    words = columns.split()
 
+    @with_client_of(codec=None)
+    def ls(adeq: AnyAdeq) -> Lines:
+        """List the endpoints."""
+        rows = [plain(id, one) for id, one in endpoints(adeq).all().items()]
+        return Lines(rows, words, lambda row: [cell(name, row[name]) for name in words], spare=words[:0:-1])
 
-def endpoint(row: dict[str, Any]) -> Document:
-    """An endpoint, for people the fields that it has."""
-    return Document(row, {name: cell(value) for name, value in row.items() if value not in (None, [])})
+    @with_client_of(codec=None)
+    def show(adeq: AnyAdeq, id: EndpointId) -> Document:
+        """Show an endpoint. Exits with 1 if there is none."""
+        row = plain(id, endpoints(adeq).get(id))
+        return Document(row, fields(row))
 
+    @with_client_of(codec=None)
+    def rm(adeq: AnyAdeq, id: EndpointId, actor: By = YOU) -> Document:
+        """Remove an endpoint. What waits is not sent any more. Exits with 1 if there is none."""
+        endpoints(adeq).remove(id, actor=actor)
+        return done("removed", id)
 
-def tried(noun: str, id: str, test: Callable[[], Outcome]) -> Document:
-    """Have a test message sent, and say how that ended. The command fails if it failed."""
-    try:
-        outcome = test()
-    except WaitTimeout:
-        raise AdeqError(f"no process has sent it in time; is adeq {noun} run running?") from None
-    row = {"endpoint": id, "status": outcome.status, "reason": outcome.reason, "error": outcome.error}
-    if outcome.status == "completed":
-        row["answer"] = outcome.result["status"]
-    shown = {name: safe(str(value)) for name, value in row.items() if value is not None}
-    return Document(row, shown, failed=outcome.status != "completed")
+    @with_client_of(codec=None)
+    def test(
+        adeq: AnyAdeq,
+        id: EndpointId,
+        wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
+    ) -> Document:
+        """Have a test message sent, by a process that sends messages. Exits with 1 if that fails."""
+        try:
+            outcome = endpoints(adeq).test(id, wait=wait)
+        except WaitTimeout:
+            raise AdeqError(f"no process has sent it in time; is adeq {noun} run running?") from None
+        row = {"endpoint": id, "status": outcome.status, "reason": outcome.reason, "error": outcome.error}
+        if outcome.status == "completed":
+            row["answer"] = outcome.result["status"]
+        return Document(row, fields(row), failed=outcome.status != "completed")
+
+    for command in (ls, show, rm, test):
+        app.command()(command)
 
 
 def done(status: str, id: str) -> Document:

@@ -12,8 +12,9 @@ from pyadeq.ext.cli.arguments import time_option
 from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, iso
 from pyadeq.ext.cli.logs import LogForm, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, cell, done, endpoint, http_option, ports_option, run_sender, tried
-from pyadeq.ext.cli.running import Document, Lines, with_client_of
+from pyadeq.ext.cli.outgoing import EndpointId as Id
+from pyadeq.ext.cli.outgoing import add_commands, allow_option, http_option, ports_option, run_sender
+from pyadeq.ext.cli.running import Document, with_client_of
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.posts.endpoints import DEFAULT, Endpoint
@@ -22,7 +23,6 @@ from pyadeq.ext.outgoing.posts.posts import Posts
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
-COLUMNS = ("id", "service", "url", "about", "streams")
 
 app = noun(NOUNS["post"])
 
@@ -42,7 +42,6 @@ AboutName = StrEnum("AboutName", ["dead", "asked", "waiting", "escalated", "time
 """What a post is about."""
 
 
-Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
 Networks = Annotated[list[str] | None, allow_option("POST")]
 Http = Annotated[bool, http_option("POST")]
 Ports = Annotated[list[int] | None, ports_option("POST")]
@@ -112,44 +111,6 @@ def add(
 
 
 @app.command()
-@with_client_of(codec=None)
-def ls(adeq: Adeq) -> Lines:
-    """List the endpoints."""
-    return Lines(
-        [_plain(id, one) for id, one in Posts(adeq).all().items()],
-        COLUMNS,
-        lambda row: [cell(row[column]) for column in COLUMNS],
-        spare=["streams", "about", "url"],
-    )
-
-
-@app.command()
-@with_client_of(codec=None)
-def show(adeq: Adeq, id: Id) -> Document:
-    """Show an endpoint. Exits with 1 if there is none."""
-    return endpoint(_plain(id, Posts(adeq).get(id)))
-
-
-@app.command()
-@with_client_of(codec=None)
-def rm(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
-    """Remove an endpoint. Posts that wait are not sent any more. Exits with 1 if there is none."""
-    Posts(adeq).remove(id, actor=actor)
-    return done("removed", id)
-
-
-@app.command("test")
-@with_client_of(codec=None)
-def try_out(
-    adeq: Adeq,
-    id: Id,
-    wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
-) -> Document:
-    """Have a test post sent, by a process that sends posts. Exits with 1 if that fails."""
-    return tried("post", id, lambda: Posts(adeq).test(id, wait=wait))
-
-
-@app.command()
 def run(
     concurrency: Annotated[int, typer.Option("--concurrency", "-c", min=1, metavar="N", help="Posts at a time.")] = 16,
     timeout: Annotated[float, time_option("The time for one post, from the DNS to the answer.")] = "20s",  # type: ignore[assignment]
@@ -181,3 +142,6 @@ def _plain(id: str, endpoint: Endpoint) -> dict[str, Any]:
     """An endpoint as JSON can have it."""
     shown = endpoint.model_dump(mode="json")
     return {"id": id, **shown, "since": iso(endpoint.since), "created": iso(endpoint.created)}
+
+
+add_commands(app, "post", Posts, _plain, "id service url about streams")

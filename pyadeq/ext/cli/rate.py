@@ -10,13 +10,11 @@ import typer
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.generated import Commands
 from pyadeq.ext.cli.limit_words import MOST, Rate, rate
-from pyadeq.ext.cli.lock_listing import span
 from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, noun_with
 from pyadeq.ext.cli.resolve import existing, stored_bases
 from pyadeq.ext.cli.running import Document, Options, Read, with_client
-from pyadeq.ext.cli.shown import fields
+from pyadeq.ext.cli.shown import fields, span
 from pyadeq.keys import check_name, hint
 from pyadeq.models.rate import RateAnswer, RateRule
 
@@ -144,11 +142,6 @@ def hit(rule: Rule, subject: Subject, cost: Cost = 1, rates: Rates = DEFAULT) ->
     about = {"namespace": rates.name, "allowed": found.allowed, "rid": found.rid}
     one = found.rules[0]._asdict()
     return Document({**about, **one}, fields(one), failed=not found)
-
-
-app.command("configure", help="Show or change the settings of a namespace.")(
-    Commands("rate", "adeq rate namespaces").function("configure")
-)
 
 
 def _allows(rule: RateRule) -> str:

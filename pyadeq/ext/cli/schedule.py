@@ -13,7 +13,6 @@ from pyadeq.ext.cli import schedule_fire, schedule_put
 from pyadeq.ext.cli.arguments import Most
 from pyadeq.ext.cli.common import iso, safe, stdout
 from pyadeq.ext.cli.listing import shown_text
-from pyadeq.ext.cli.lock_listing import ahead, span
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue
 from pyadeq.ext.cli.resolve import AnyQueue
 from pyadeq.ext.cli.running import Document, Lines, with_client
@@ -28,6 +27,7 @@ from pyadeq.ext.cli.schedule_listing import (
     timing_fields,
     words,
 )
+from pyadeq.ext.cli.shown import ahead, span
 from pyadeq.ext.cli.tables import print_fields
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.tiers import shown_schedule

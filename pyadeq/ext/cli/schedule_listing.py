@@ -14,15 +14,14 @@ from pyadeq import Adeq, At, Cron, Every, Firing, Queue, Schedule
 from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.common import iso, safe
 from pyadeq.ext.cli.complete import schedule_names
-from pyadeq.ext.cli.lock_listing import ahead
 from pyadeq.ext.cli.resolve import AnyQueue, parts
 from pyadeq.ext.cli.running import Read
+from pyadeq.ext.cli.shown import ahead, is_time
 from pyadeq.ext.shared.schedule_words import cron_words, period_words
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment
 
 PAGE = 100
-TIMES = ("next", "last", "created", "changed")
 LEFT_OUT = {"timing", "payload", "payload_base64"}
 
 
@@ -74,7 +73,7 @@ def as_dict(schedule: Schedule, *, headers: bool = True) -> dict[str, Any]:
     fields = schedule.model_dump(mode="json", exclude=LEFT_OUT)
     if not headers:
         fields["envelope"].pop("headers", None)
-    times = {f"{name}_iso": iso(fields[name]) for name in TIMES if fields[name] is not None}
+    times = {f"{name}_iso": iso(fields[name]) for name in fields if is_time(fields[name])}
     shown = {"name": fields.pop("name"), "state": schedule.state, "timing": timing_fields(schedule)}
     return {**shown, "words": words(schedule), **fields, **times}
 

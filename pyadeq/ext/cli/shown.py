@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyadeq.ext.cli.common import iso, safe
-from pyadeq.ext.cli.lock_listing import span
 
 AN_AGE = 1e9  # seconds: more than that is a point in time
-SPANS = ("idle", "period", "lease", "retry_after", "reset_after")
+SPANS = (
+    *("idle", "period", "lease", "retry_after", "reset_after"),
+    *("remind", "escalate", "timeout", "approval"),
+)
 AS_IS = ("pid", "version", "expect")  # numbers that count nothing
 ABSENT = {"value": "(removed)"}
 
@@ -56,6 +58,9 @@ def cell(name: str, value: Any) -> str:
             return str(value) if name in AS_IS else f"{value:,.15g}"
         case list() | tuple():
             return " ".join(cell(name, one) for one in value)
+        case dict():
+            parts = {key: one.values() if isinstance(one, dict) else [one] for key, one in value.items()}
+            return " ".join(f"{key}={','.join(map(str, of))}" for key, of in parts.items())
         case bytes():
             return cell(name, value.decode(errors="replace"))
     return safe(str(value)).replace("\n", " ")
@@ -69,3 +74,29 @@ def is_time(value: Any) -> bool:
 def is_count(name: str, value: Any) -> bool:
     """Whether a number is shown as one, to the right."""
     return isinstance(value, int | float) and not isinstance(value, bool) and not is_time(value)
+
+
+def ago(now: float, then: float) -> str:
+    """How long something is ago."""
+    return f"{span(max(now - then, 0))} ago"
+
+
+def ahead(now: float, then: float | None) -> str:
+    """How far something is ahead; or by how much its time is over."""
+    if then is None:
+        return ""
+    return f"in {span(then - now)}" if then >= now else f"{span(now - then)} over"
+
+
+def span(seconds: float) -> str:
+    """`0.4s`, `12s`, `3m05s`, `2h10m`, `4d06h`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days}d{hours:02}h"
+    if hours:
+        return f"{hours}h{minutes:02}m"
+    return f"{minutes}m{left:02}s" if minutes else f"{left}s"

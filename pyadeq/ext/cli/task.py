@@ -8,9 +8,8 @@ import typer
 
 from pyadeq.ext.cli import task_enqueue, task_lease, task_result, task_show, task_tree, task_watch
 from pyadeq.ext.cli.arguments import Most, StateName, with_filter
-from pyadeq.ext.cli.dlq import answer_each
 from pyadeq.ext.cli.listing import find_tasks, task_lines
-from pyadeq.ext.cli.made import add_made
+from pyadeq.ext.cli.made import add_made, statuses
 from pyadeq.ext.cli.queue_arguments import ThisQueue
 from pyadeq.ext.cli.running import Document, Lines, with_client
 from pyadeq.ext.cli.tree import NOUNS, noun
@@ -56,7 +55,7 @@ def cancel(
     cancelled all the same.
     """
     good = ("cancelled", "cancelling", "finished") if tree else ("cancelled", "cancelling")
-    return answer_each(queue.name, ids, queue.cancel_many(ids, tree), *good)
+    return statuses({"queue": queue.name}, "tasks", "id", ids, queue.cancel_many(ids, tree), *good)
 
 
 add_made(app, "task")

@@ -13,9 +13,10 @@ from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigConflict
 from pyadeq.ext.cli.arguments import DURATION, duration
 from pyadeq.ext.cli.change_who import YOU, By
-from pyadeq.ext.cli.common import iso, safe
+from pyadeq.ext.cli.common import iso
 from pyadeq.ext.cli.limit_words import Rate, rate
 from pyadeq.ext.cli.running import Document, Lines, Read, with_client
+from pyadeq.ext.cli.shown import cell, fields
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.server.tokens import NAMESPACE, Token, all_tokens, id_of, new_token, old_tokens, read_token, revoked
 from pyadeq.keys import hint
@@ -103,7 +104,7 @@ def ls(adeq: Adeq) -> Lines:
     return Lines(
         [_plain(id, token) for id, token in all_tokens(adeq.config(NAMESPACE).all())],
         COLUMNS,
-        lambda row: [_cell(row[column]) for column in COLUMNS],
+        lambda row: [cell(column, row[column]) for column in COLUMNS],
         spare=["created", "rate", "groups", "user", "names", "expires", "rights"],
     )
 
@@ -113,7 +114,7 @@ def ls(adeq: Adeq) -> Lines:
 def show(adeq: Adeq, id: Id) -> Document:
     """Show what a token allows. Exits with 1 if there is none."""
     row = _plain(id, _known(adeq, id)[1])
-    return Document(row, {name: _cell(value) for name, value in row.items() if value is not None})
+    return Document(row, fields(row))
 
 
 @app.command()
@@ -155,7 +156,3 @@ def _plain(id: str, token: Token) -> dict[str, Any]:
     times = {name: None if shown[name] is None else iso(shown[name]) for name in ("created", "expires", "revoked")}
     told = {"rate": token.rate and f"{token.rate.limit}/{token.rate.period:g}s"}
     return {"id": id, **shown, **told, **times, "state": token.state(time.time())}
-
-
-def _cell(value: Any) -> str:
-    return safe(", ".join(value) if isinstance(value, list) else "" if value is None else str(value))

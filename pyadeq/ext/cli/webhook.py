@@ -14,8 +14,9 @@ from pyadeq.ext.cli.arguments import MOMENT, moment_ago, time_option
 from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.common import DEFAULT_URL, PLACE, Format, Output, Url, iso
 from pyadeq.ext.cli.logs import LogForm, LogLevel
-from pyadeq.ext.cli.outgoing import allow_option, cell, done, endpoint, http_option, ports_option, run_sender, tried
-from pyadeq.ext.cli.running import Document, Lines, Read, with_client, with_client_of, without_client
+from pyadeq.ext.cli.outgoing import EndpointId as Id
+from pyadeq.ext.cli.outgoing import add_commands, allow_option, done, http_option, ports_option, run_sender
+from pyadeq.ext.cli.running import Document, Read, with_client, with_client_of, without_client
 from pyadeq.ext.cli.tree import NOUNS, noun
 from pyadeq.ext.outgoing.addresses import Allowed
 from pyadeq.ext.outgoing.references import check_reference
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 LONGEST = 1000
 """Characters of a secret that are read."""
-COLUMNS = ("id", "url", "state", "events", "streams")
 
 app = noun(NOUNS["webhook"])
 
@@ -53,7 +53,6 @@ def _given(secret: str) -> str:
     return sys.stdin.read(LONGEST).strip() if secret == "@-" else check_reference("secret", secret)
 
 
-Id = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The id of the endpoint.")]
 Secret = Annotated[
     str,
     typer.Option(
@@ -124,33 +123,6 @@ def add(
 
 @app.command()
 @with_client_of(codec=None)
-def ls(adeq: Adeq) -> Lines:
-    """List the endpoints."""
-    return Lines(
-        [_plain(id, one) for id, one in Webhooks(adeq).all().items()],
-        COLUMNS,
-        lambda row: [cell(row[column]) for column in COLUMNS],
-        spare=["streams", "events", "url"],
-    )
-
-
-@app.command()
-@with_client_of(codec=None)
-def show(adeq: Adeq, id: Id) -> Document:
-    """Show an endpoint. Exits with 1 if there is none."""
-    return endpoint(_plain(id, Webhooks(adeq).get(id)))
-
-
-@app.command()
-@with_client_of(codec=None)
-def rm(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
-    """Remove an endpoint. Messages that wait are not sent any more. Exits with 1 if there is none."""
-    Webhooks(adeq).remove(id, actor=actor)
-    return done("removed", id)
-
-
-@app.command()
-@with_client_of(codec=None)
 def enable(adeq: Adeq, id: Id, actor: By = YOU) -> Document:
     """Send to an endpoint again, what happens from now on."""
     Webhooks(adeq).enable(id, actor=actor)
@@ -177,17 +149,6 @@ def rotate(
     """Sign with another secret, and for a time also with the old one."""
     Webhooks(adeq).rotate(id, secret, keep=keep, actor=actor)
     return done("rotated", id)
-
-
-@app.command("test")
-@with_client_of(codec=None)
-def try_out(
-    adeq: Adeq,
-    id: Id,
-    wait: Annotated[float, time_option("Wait for the answer for this time.")] = "30s",  # type: ignore[assignment]
-) -> Document:
-    """Have a message of type webhook.test sent, by a process that sends messages. Exits with 1 if that fails."""
-    return tried("webhook", id, lambda: Webhooks(adeq).test(id, wait=wait))
 
 
 @app.command()
@@ -271,3 +232,6 @@ def _plain(id: str, known: Known) -> dict[str, Any]:
         "created": iso(endpoint.created),
         "old_until": old,
     }
+
+
+add_commands(app, "webhook", Webhooks, _plain, "id url state events streams")

@@ -79,11 +79,22 @@ OPERATIONS: Final = (
     Operation(f"POST {_ID}/requests/{{slot}}:move", Changes.move_request, "operate", refused=STEP, says=SAYS),
     Operation(f"POST {_ID}/requests/{{slot}}:dismiss", Changes.dismiss_answer, "operate", refused=STEP, says=SAYS),
     Operation(f"DELETE {_ID}/requests/{{slot}}", Changes.remove_request, "operate", refused=STEP, says=SAYS),
-    Operation("GET /changes/{domain}/policies", Changes.policies, "observe"),
+    Operation("GET /changes/{domain}/policies", Changes.policies, "observe").at_terminal(
+        "change policy ls",
+        "List the policies of a domain.",
+        columns="name required rejections needs timeout reviewers version",
+    ),
     Operation(
         "PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True, required=("required",)
     ),
-    Operation("DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING),
+    Operation(
+        "DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING
+    ).at_terminal(
+        "change policy rm POLICY...",
+        "Remove policies. Changes that were submitted with them keep their copy.",
+        good="removed",
+        fails="there is no such policy",
+    ),
     Operation(
         "GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe", by_user="own", person="user"
     ),
@@ -114,4 +125,9 @@ OPERATIONS: Final = (
     ),
     Operation("POST /changes/{domain}:sweep", Changes.sweep, "operate"),
     Operation("POST /changes/{domain}:deliver", Changes.deliver, "apply"),
+)
+AT_TERMINAL: Final = (
+    Operation("GET /changes/{domain}/policies/{name}", Changes.policies, without=("names",)).at_terminal(
+        "change policy show NAME", "Show all fields of a policy."
+    ),
 )

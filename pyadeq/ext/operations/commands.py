@@ -30,6 +30,7 @@ A server has no list of them, so all its keys are scanned. This takes about a se
 HELP: Final = {
     "expect": "only if it has this version now; 0: only if it does not exist.",
     "reason": "why.",
+    "names": "only these.",
     "value": "the value as it is; @FILE reads it from a file, @- from stdin.",
     "start": "only names that begin so.",
     "key": "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limit of its own.",
@@ -70,7 +71,7 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
     for name, (kind, default) in known.items():
         word, allowed = kind_of(kind)
         what = (
-            f"the {each}s."
+            f"the {_several(each)}."
             if name == each_is
             else f"only those of this {name}."
             if reads and default is None
@@ -98,7 +99,7 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
         "help": "\n\n".join(said),
         "each": each,
         "each_is": each_is,
-        "entries": "tasks" if each == "id" else f"{each}s" if each else operation.path.split("/{")[1].split("/")[-1],
+        "entries": _several(each) if each else operation.path.split("/{")[1].split("/")[-1],
         "arguments": arguments,
         "chosen_by": [*fields],
         "pages": get_origin(returned) is AsyncIterator,
@@ -147,6 +148,11 @@ def kind_of(kind: Any) -> tuple[str, list[str]]:
     if one not in simple:
         raise ValueError(f"{kind}: a command made from a method cannot take it; write the command by hand")
     return simple[one], []
+
+
+def _several(word: str) -> str:
+    """What the list of these is called."""
+    return "tasks" if word == "id" else f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 def _sentence(text: str) -> str:

@@ -296,7 +296,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["finish", "c1", "t", "--result", "success", "--retry"], 2, "--retry: it goes with --result failure or timeout"),
     (["ls", "--reviewer", "bob"], 2, "--reviewer: 'bob' is not accepted; allowed: user:ID for a person"),
     (["ls", "--team", "a", "--tag", "b"], 2, "--team and --tag: give one of them"),
-    (["policy", "show", "nosuch"], 1, "policy: there is no 'nosuch'"),
+    (["policy", "show", "nosuch"], 1, "policies: domain '"),
     (["policy", "set", "p", "--required", "1", "--escalate", "1h"], 2, "--escalate: it goes with --escalate-to"),
     (["policy", "set", "p", "--required", "1", "--on-timeout", "approve"], 2, "--timeout-approve-below: name the risk"),
     (["diff", "c1"], 2, "--since: name the revision that you have seen"),
@@ -617,20 +617,22 @@ def test_policies(domain: Domain) -> None:
     words += ["--task", "approved=apply,group/infra,2", "--task", "changes-requested=tell", "--delegation-depth", "1"]
     assert domain.said("policy", "set", "one", *words) == "stored one@2\n"
     assert domain.said("policy", "set", "one", *words) == "unchanged one@2\n"
-    (found,) = [one for one in domain.run("policy", "ls") if one["policy"] == "one"]
+    (found,) = [one for one in domain.run("policy", "ls") if one["name"] == "one"]
     assert (found["timeout"], found["escalate_to"], found["needs"], found["deny_tags"]) == (
         7200,
         ["user:cto"],
         "risk",
         ["db"],
     )
-    apply = {"step": "approved", "kind": "apply", "lane": "group/infra", "priority": "2"}
-    tell = {"step": "changes_requested", "kind": "tell", "lane": "any", "priority": "5"}
-    assert (found["tasks"], found["delegation_depth"]) == ([apply, tell], 1)
-    assert domain.run("policy", "show", "one") == found
+    apply = {"kind": "apply", "lane": "group/infra", "priority": 2}
+    tell = {"kind": "tell", "lane": "any", "priority": 5}
+    assert found["follow"] == {"approved": apply, "changes_requested": tell}
+    assert domain.run("policy", "show", "one") == {"domain": domain.name, **found}
+    tasks = "approved=apply,group/infra,2 changes_requested=tell,any,5"
+    assert ["follow", *tasks.split()] in lines("change", "policy", "show", "one", **domain.there)
     assert ["remind", "30m00s"] in lines("change", "policy", "show", "one", **domain.there)
-    assert ["one", "1", "1", "risk", "2h00m", "user:bob"] in lines("change", "policy", "ls", **domain.there)
-    assert domain.run("policy", "rm", "one") == [{"policy": "one", "status": "removed"}]
+    assert ["one", "1", "1", "risk", "2h00m", "user:bob", "2"] in lines("change", "policy", "ls", **domain.there)
+    assert domain.run("policy", "rm", "one")["policies"] == [{"policy": "one", "status": "removed"}]
     assert adeq("change", "policy", "rm", "one", **domain.there).status == 1
 
 

@@ -43,7 +43,7 @@ def test_lists_and_shows_name_sessions_by_their_handles(sessions: Sessions, run:
     missing = run("show", "bob", first.handle)
     assert (missing.status, missing.stderr) == (
         1,
-        f"adeq: bob in realm 'web' has no {first.handle!r}. See adeq session ls bob\n",
+        f"adeq: sessions: bob in realm 'web' has no {first.handle!r}. See adeq session ls bob\n",
     )
     realms = [{"realm": "web", "sessions": 3}]
     assert json.loads(run("realms", "-o", "json").stdout) == realms
