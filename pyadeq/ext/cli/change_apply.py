@@ -10,10 +10,9 @@ import typer
 from pyadeq import ChangeRef
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, ThisDomain, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Digest, Domain, ThisDomain, existing_changes, read_revision
 from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_refusals import refusal
-from pyadeq.ext.cli.change_respond import Digest
 from pyadeq.ext.cli.change_who import YOU, By
 from pyadeq.ext.cli.change_words import plain, text_of, with_iso
 from pyadeq.ext.cli.common import safe, stdout

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pyadeq import Adeq
-from pyadeq.errors import AdeqError
+from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.change_refusals import moved, refusal
 from pyadeq.ext.cli.complete import change_ids, names_of
 from pyadeq.ext.cli.resolve import existing
@@ -31,7 +31,10 @@ ChangeId = Annotated[
     typer.Argument(metavar="ID", help="The change.", autocompletion=change_ids),
     Read(lambda id: check_name("change", id)),
 ]
-Message = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Why, for the log.")]
+Rev = Annotated[int | None, typer.Option(min=1, metavar="N", help="The revision that you have seen; always needed.")]
+Digest = Annotated[
+    str | None, typer.Option(metavar="HEX", help="Its digest, if you have it: the command compares it, too.")
+]
 
 
 def existing_changes(adeq: Adeq, domain: str) -> Any:
@@ -79,3 +82,10 @@ def read_revision(adeq: Adeq, changes: Any, id: str, rev: int | None, digest: st
             f"read it again: adeq change show {id}"
         )
     return change
+
+
+def check_rev(id: str, rev: int | None) -> int:
+    """The revision that is meant. ConfigError if none is given."""
+    if rev is None:
+        raise ConfigError(f"--rev: name the revision that you have seen; adeq change show {id} shows it")
+    return rev

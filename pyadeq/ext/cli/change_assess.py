@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Digest, Domain, Rev, ask, check_rev, existing_changes, read_revision
 from pyadeq.ext.cli.change_put import FILES, content_of
 from pyadeq.ext.cli.change_refusals import refusal
-from pyadeq.ext.cli.change_respond import Digest, Rev, check_rev
 from pyadeq.ext.cli.change_who import YOU, Acting
 from pyadeq.ext.cli.running import Document, with_client
 

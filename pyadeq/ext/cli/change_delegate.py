@@ -3,68 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, ThisDomain, ask, existing_changes
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes
 from pyadeq.ext.cli.change_listing import check_reviewer
 from pyadeq.ext.cli.change_refusals import refusal
-from pyadeq.ext.cli.change_who import YOU, Acting, By
-from pyadeq.ext.cli.noun_arguments import DEFAULT
-from pyadeq.ext.cli.running import Document, Read, with_client
-from pyadeq.keys import check_name
+from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.running import Document, with_client
 
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
-Request = Annotated[int | None, typer.Option(min=1, max=100_000, metavar="N", help="The request. [default: yours]")]
 
 Operation = StrEnum("Operation", ["add", "remove", "move", "dismiss"])
 """What an operator does with a request."""
-
-
-@with_client
-def delegate(
-    adeq: Adeq,
-    id: ChangeId,
-    to: Annotated[
-        str,
-        typer.Option(metavar="ID", help="The person who answers in your place."),
-        Read(lambda to: check_name("--to", to, "label")),
-    ],
-    request: Request = None,
-    message: Message = "",
-    by: Acting = YOU,
-    domain: ThisDomain = DEFAULT,
-) -> Document:
-    """Let another person answer your request. It stays one request with one answer."""
-    return _hand_on(adeq, domain, id, to=to, slot=request, reason=message or None, **by)
-
-
-@with_client
-def take_back(
-    adeq: Adeq,
-    id: ChangeId,
-    request: Request = None,
-    message: Message = "",
-    by: Acting = YOU,
-    domain: ThisDomain = DEFAULT,
-) -> Document:
-    """Take back a request that you have delegated, or give back one that was delegated to you."""
-    return _hand_on(adeq, domain, id, slot=request, reason=message or None, **by)
-
-
-def _hand_on(adeq: Adeq, changes: Any, id: str, **arguments: Any) -> Document:
-    answer = ask(adeq, changes, "delegate", id=id, **arguments)
-    if answer.status != "ok":
-        of_target = answer.status == "not_eligible" and answer.reason in ("contributor", "answered")
-        raise refusal(changes, id, answer, arguments["to"] if of_target else arguments["actor"])
-    return Document(
-        {"domain": changes.name, "id": id, "slot": answer.slot, "reviewer": answer.reviewer},
-        f"{id}: {answer.reviewer} answers request {answer.slot} now",
-    )
 
 
 @with_client

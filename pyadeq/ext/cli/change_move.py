@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.change_asking import ChangeId, Domain, Message, ThisDomain, ask, existing_changes, read_revision
+from pyadeq.ext.cli.change_asking import ChangeId, Domain, ask, existing_changes, read_revision
 from pyadeq.ext.cli.change_listing import check_reviewer
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.ext.cli.change_who import YOU, Acting
 from pyadeq.ext.cli.complete import policy_names
-from pyadeq.ext.cli.noun_arguments import DEFAULT
 from pyadeq.ext.cli.running import Document, with_client
 from pyadeq.keys import check_name
 
@@ -75,22 +73,3 @@ def submit(
         {**about, "rev": answer.rev, "round": answer.round, "digest": answer.digest},
         f"{id} revision {answer.rev} is {answer.status.upper()}{waits.get(answer.status, '')}",
     )
-
-
-def moving(to: str) -> Callable[..., None]:
-    """The function of a command that moves a change."""
-
-    @with_client
-    def move(
-        adeq: Adeq, id: ChangeId, message: Message = "", by: Acting = YOU, domain: ThisDomain = DEFAULT
-    ) -> Document:
-        answer = ask(adeq, domain, "move", id=id, to=to, reason=message or None, **by)
-        if answer.status not in ("draft", "cancelled", "cancelling"):
-            raise refusal(domain, id, answer, by["actor"])
-        stopping = f"{id} revision {answer.rev}: its applier is asked to stop; see adeq change show {id}"
-        return Document(
-            {"domain": domain.name, "id": id, "status": answer.status, "rev": answer.rev},
-            stopping if answer.status == "cancelling" else f"{id} revision {answer.rev} is {answer.status.upper()}",
-        )
-
-    return move

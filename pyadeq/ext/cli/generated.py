@@ -16,7 +16,7 @@ from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.arguments import duration, time_option
 from pyadeq.ext.cli.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines, safe
 from pyadeq.ext.cli.noun_arguments import name_option
-from pyadeq.ext.cli.resolve import existing, refuse_own
+from pyadeq.ext.cli.resolve import SERVICE_NOUNS, existing, refuse_own
 from pyadeq.ext.cli.scripts import first_sentence
 from pyadeq.ext.cli.shown import cell
 from pyadeq.ext.cli.tables import print_fields, print_rows
@@ -26,7 +26,6 @@ from pyadeq.ids import new_ulid
 OTHERWISE = ("confirm", "migrate", "rewrite")  # the client and `adeq scripts migrate` call them
 FILLED_IN = ("now_ms", "source", "trace", "clock", "rid")  # not for people to say
 CURSOR = "Where the list goes on: the cursor that the page before has shown."
-SERVICE_NOUNS = ("config", "session")  # in which a service has records of its own
 
 
 class Commands:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from importlib import import_module
 from inspect import Parameter, Signature
 from itertools import chain, islice
 from operator import attrgetter
@@ -14,17 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError, ConfigConflict
-from pyadeq.ext.cli import generated
-from pyadeq.ext.cli.arguments import Most, Yes, confirm, many, not_all, search_option, time_option
-from pyadeq.ext.cli.change_put import content_of
-from pyadeq.ext.cli.change_who import YOU, By
+from pyadeq.ext.cli.arguments import Most, Yes, confirm, many, moment_ahead, not_all, search_option, time_option
+from pyadeq.ext.cli.change_who import YOU, Acting, By, GroupsOf
 from pyadeq.ext.cli.complete import limit_keys, policy_names, schedule_names
 from pyadeq.ext.cli.made_facts import Facts, made
 from pyadeq.ext.cli.noun_arguments import name_option, named, not_own, noun_with
 from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, QueueOption
-from pyadeq.ext.cli.resolve import existing_queue, queue_or_new
+from pyadeq.ext.cli.resolve import SERVICE_NOUNS, existing_queue, queue_or_new
 from pyadeq.ext.cli.running import Answer, Document, Found, Lines, Options, Read, each, with_client
-from pyadeq.ext.cli.shown import cell, fields, is_count, plain
+from pyadeq.ext.cli.shown import AS_IS, cell, fields, is_count, plain
 from pyadeq.ext.shared.finding import find_names
 from pyadeq.keys import NameType, check_name, hint
 
@@ -39,13 +38,27 @@ TYPES: Mapping[str, Any] = {
     "flag": bool,
     "strings": list[str],
     "content": bytes,
+    "moment": float,
+    "tasks": list[str],
 }
-CHECKED: Mapping[str, NameType] = {"schedule": "name", "policy": "name", "rule": "id", "name": "id"}
+OPTIONS = {"start": "--from", "follow": "--task", "text": "--message"}
+"""Options that are not called as the argument."""
+TOLD = {"same": "unchanged"}
+"""Statuses in sentences."""
+CHECKED: Mapping[str, NameType] = {
+    "schedule": "name",
+    "policy": "name",
+    "delegation": "name",
+    "rule": "id",
+    "name": "id",
+}
 """What names of several things must be, see `pyadeq.keys`."""
 EXPLAINED = {"holder": "held by {}"}
 """How a field of an entry is told, if not by its value alone."""
-SHORT = {"reason": ("-m",)}
-METAVARS = {"string": "TEXT", "int": "N"}
+LEAST: Mapping[str, Any] = {"rev": {"min": 1}, "request": {"min": 0}}
+WHO = ("actor", "principal", "kind")
+SHORT = {"reason": ("--message", "-m"), "text": ("-m",)}
+METAVARS = {"string": "TEXT", "strings": "TEXT", "int": "N"}
 SETTINGS = "Show the settings; with options, change those, and create what has them if it does not exist."
 MOST_KNOWN = 1000
 """Names that are compared with one that is not there."""
@@ -62,6 +75,7 @@ def add_made(app: typer.Typer, noun: str) -> None:
     there = {one.name for one in app.registered_commands}
     for verb, facts in made().get(noun, {}).items():
         if not facts["method"] and "configure" not in there:
+            generated = import_module("pyadeq.ext.cli.generated")
             settings = generated.Commands(noun, f"adeq {noun} {verb}").function("configure")
             app.command("configure", help=SETTINGS)(settings)
         if verb not in there:
@@ -91,45 +105,73 @@ def _names(facts: Facts) -> Callable[..., Answer]:
 
 def _function(facts: Facts, noun: str) -> Callable[..., Answer]:
     field, repeated = facts["field"], facts["each"]
-    listing = facts["pages"] or facts["columns"] or facts["chosen_by"]
+    changes: Any = _of_changes() if facts["noun"] == "change" else None
+    names = {one["name"] for one in facts["arguments"]}
     placed = [one["name"] for one in facts["arguments"] if one["place"] is not None and one["kind"] != "content"]
 
     def run(adeq: Adeq, **values: Any) -> Answer:
         found, yes, most = values.pop(field), values.pop("yes", True), values.pop("most", None)
-        given = {name: str(one) if isinstance(one, StrEnum) else one for name, one in values.items() if one is not None}
+        ids: Any = values.pop(repeated, [])
+        given = _given(facts, values)
         chosen = {name: given.pop(name) for name in facts["chosen_by"] if name in given}
         about = {field: found.name}
         if facts["ask"]:
-            confirm(_said(facts["ask"], {**about, **given}), yes, "nothing was done")
-        ids: Any = given.pop(repeated, [])
+            confirm(_said(facts["ask"], {**about, **given, repeated: ids}), yes, "nothing was done")
         try:
             if repeated:
                 answers = _call_each(facts, found, ids, given)
                 return statuses(about, facts["entries"], repeated, ids, answers, *facts["good"])
-            value = attrgetter(facts["method"])(found)(**given)
+            call = attrgetter(facts["method"])(found)
+            value = call(**(changes.seen(facts, adeq, found, given) if facts["seen"] else given))
         except ConfigConflict as conflict:
             raise AdeqError(f"{conflict}. See adeq {noun} history") from None
-        if not listing:
-            if value is None and facts["optional"]:
-                raise _missing(facts, noun, found, [*given.values()][-1])
-            return _answer(facts, about, {name: given[name] for name in placed if name in given}, value)
-        rows, start = _rows(value), chosen.pop("start", "")
-        if chosen:
-            row = next((row for row in rows if chosen.items() <= row.items()), None)
-            if row is None:
-                raise _missing(facts, noun, found, [*chosen.values()][-1], *given.values())
-            return _answer(facts, about, {}, row)
-        return _lines(facts, found, (row for row in rows if str(next(iter(row.values()))).startswith(start)), most)
+        except AdeqError:
+            if "rule" in given and found.rule(given["rule"]) is None:
+                raise _missing(facts, noun, found, given["rule"]) from None
+            raise
+        if facts["entries"] == "changes" and value.status not in facts["good"]:
+            raise changes.refused(found, given, value)
+        if facts["pages"] or facts["columns"] or chosen:
+            return _listed(facts, noun, found, value, given, chosen, most)
+        if value is None and facts["optional"]:
+            raise _missing(facts, noun, found, [*given.values()][-1])
+        told = [*placed, *(one["name"] for one in facts["arguments"] if f"{{{one['name']}}}" in facts["text"])]
+        return _answer(facts, about, {name: given[name] for name in told if name in given}, value)
 
-    parameters = [_object(facts), *(_parameter(facts, one) for one in facts["arguments"])]
-    if facts["ask"]:
-        parameters.append(Parameter("yes", Parameter.KEYWORD_ONLY, annotation=Yes, default=False))
+    own = [one for one in facts["arguments"] if "principal" not in names or one["name"] not in WHO]
+    options: dict[str, tuple[Any, Any]] = {"yes": (Yes, False)} if facts["ask"] else {}
     if facts["pages"] and not {*facts["chosen_by"]} - {"start"}:
-        parameters.append(Parameter("most", Parameter.KEYWORD_ONLY, annotation=Most, default=None))
+        options["most"] = (Most, None)
+    if "principal" in names:
+        options["who"] = (Acting, YOU)
+    elif facts["person"]:
+        options["actor"] = (By, YOU)
+    parameters = [_object(facts), *(_parameter(facts, one) for one in own)]
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=of, default=default)
+        for name, (of, default) in options.items()
+    ]
     run.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter("adeq", Parameter.POSITIONAL_ONLY), *sorted(parameters, key=_order)]
     )
     return run
+
+
+def _of_changes() -> Any:
+    """What only commands of changes need, and so only they import."""
+    return import_module("pyadeq.ext.cli.change_made")
+
+
+def _given(facts: Facts, values: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the method."""
+    values |= values.pop("who", {})
+    if "request" in values:  # there is an option of the client called --slot
+        values["slot"] = values.pop("request")
+    if person := facts["person"]:
+        values[person] = values.get(person) or values["actor"]
+    if all(one["name"] != "actor" for one in facts["arguments"]):
+        values.pop("actor", None)
+    return {name: str(one) if isinstance(one, StrEnum) else one for name, one in values.items() if one is not None}
 
 
 def _order(one: Parameter) -> tuple[bool, bool]:
@@ -148,7 +190,7 @@ def _call_each(facts: Facts, found: Any, ids: list[str], given: Mapping[str, Any
     if hasattr(of, f"{method}_many"):
         answers: Iterable[Any] = getattr(of, f"{method}_many")(ids, **given)
         return answers
-    return [getattr(of, method)(id, **given) for id in ids]
+    return [getattr(of, method)(**given, **{facts["each_is"]: id}) for id in ids]
 
 
 # Parameters
@@ -166,7 +208,7 @@ def _object(facts: Facts) -> Parameter:
         return Parameter(field, Parameter.KEYWORD_ONLY, annotation=Rates, default=DEFAULT_QUEUE)
     else:
         option = name_option(noun)
-        marks = [not_own(noun)] if noun in generated.SERVICE_NOUNS and not facts["reads"] else []
+        marks = [not_own(noun)] if noun in SERVICE_NOUNS and not facts["reads"] else []
         found = Found(lambda adeq, name: adeq.noun(noun, name))
         marks.append(found if facts["create"] else named(noun, f"adeq {noun} {field}s"))
     argument = typer.Argument(metavar=field.upper(), help=option.help, autocompletion=option.autocompletion)
@@ -178,10 +220,15 @@ def _object(facts: Facts) -> Parameter:
 def _parameter(facts: Facts, argument: Facts) -> Parameter:
     name, kind, help = argument["name"], argument["kind"], argument["help"]
     type_: Any = StrEnum(name, {word: word for word in argument["words"]}) if kind == "word" else TYPES[kind]
-    default, option = argument.get("default", Parameter.empty), f"--{name.replace('_', '-')}"
-    if default is None or default == []:
+    name = "request" if name == "slot" else name
+    default = argument.get("default", Parameter.empty)
+    word = name.removesuffix("s") if kind == "strings" else name
+    option = OPTIONS.get(name) or f"--{word.replace('_', '-')}"
+    if default is None or default == [] or name == "request":
         type_, default = type_ | None, None
     marks: list[Any] = []
+    if facts["entries"] == "changes" and name == "id":
+        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=_of_changes().ChangeId)
     if argument["place"] is not None:
         complete = COMPLETED.get(facts["entries"]) if name in ("name", "key") else None
         metavar = name.upper() if default is Parameter.empty else f"[{name.upper()}]"
@@ -189,16 +236,27 @@ def _parameter(facts: Facts, argument: Facts) -> Parameter:
             name, type_, metavar = facts["each"], list[str], f"{facts['each'].upper()}..."
             marks = [Read(partial(_distinct, facts["each"]))]
         if kind == "content":
+            content_of = import_module("pyadeq.ext.cli.change_put").content_of
             marks = [Read(partial(content_of, name.upper()), str)]
         info = typer.Argument(metavar=metavar, help=help, autocompletion=complete)
+    elif name == "groups":
+        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=GroupsOf, default=YOU)
     elif name == "actor":
         return Parameter(name, Parameter.KEYWORD_ONLY, annotation=By, default=YOU)
+    elif name == facts["person"]:
+        info = typer.Option(option, metavar="ID", help="Whose. [default: the one of --as, or your user name]")
+        type_, default = str | None, None
+    elif kind == "tasks":
+        info = typer.Option(option, metavar="STEP=KIND[,LANE,PRIORITY]", help=help)
+        marks = [Read(_of_changes().tasks_of, list[str] | None)]
+    elif kind == "moment":
+        info = typer.Option(option, parser=moment_ahead, metavar="WHEN", help=help)
     elif kind == "seconds":
         info = time_option(help, option)
     elif kind == "flag":
         info = typer.Option(option if default is False else f"{option}/--no-{option[2:]}", help=help)
     else:
-        info = typer.Option(option, *SHORT.get(name, ()), metavar=METAVARS.get(kind), help=help)
+        info = typer.Option(option, *SHORT.get(name, ()), metavar=METAVARS.get(kind), help=help, **LEAST.get(name, {}))
     annotation = Annotated[(type_, info, *marks)]
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
@@ -219,28 +277,50 @@ def _rows(value: Any) -> Iterable[dict[str, Any]]:
     return map(plain, value)
 
 
-def _lines(facts: Facts, found: Any, rows: Iterable[dict[str, Any]], most: int | None) -> Lines:
-    first = next(iter(rows := iter(rows)), None)
-    columns = facts["columns"]
+def _listed(
+    facts: Facts,
+    noun: str,
+    found: Any,
+    value: Any,
+    given: Mapping[str, Any],
+    chosen: dict[str, Any],
+    most: int | None,
+) -> Answer:
+    """A list, or the one of its entries that has what is chosen."""
+    note = ""
+    if hasattr(value, "model_dump"):
+        rest = {name: one for name, one in plain(value).items() if name != facts["entries"]}
+        note = _said(facts["text"], {**given, **rest}) if facts["text"] and any(rest.values()) else ""
+        value = getattr(value, facts["entries"])
+    start = chosen.pop("start", "")
+    rows = (row for row in _rows(value) if str(next(iter(row.values()))).startswith(start))
+    if chosen:
+        row = next((row for row in rows if chosen.items() <= row.items()), None)
+        if row is None:
+            raise _missing(facts, noun, found, [*chosen.values()][-1], *given.values())
+        return _answer(facts, {facts["field"]: found.name}, {}, row)
+    first, columns = next(rows, None), facts["columns"]
+    heads = {name: name.replace("_", " ") for name in columns}
     return Lines(
         rows if first is None else chain([first], rows),
-        [name.replace("_", " ") for name in columns],
+        [*heads.values()],
         lambda row: [cell(name, row[name]) for name in columns],
-        right=[name.replace("_", " ") for name in columns if first and is_count(name, first[name])],
-        spare=[name.replace("_", " ") for name in columns[:0:-1]],
+        right=[head for name, head in heads.items() if first and is_count(first[name])],
+        spare=[*heads.values()][:0:-1],
         limit=most,
         none=f"{facts['field']} {found.name!r} has no {facts['entries']}",
+        note=note,
     )
 
 
 def _missing(facts: Facts, noun: str, found: Any, name: str, *of: str) -> AdeqError:
     """The error for a name that is not there. of: whose it should be."""
-    listing = made()[noun].get("ls")
-    rows = [] if listing is None else _rows(attrgetter(listing["method"])(found)(*of))
+    listing = made()[noun].get("ls", facts)
+    value = [] if listing is facts else attrgetter(listing["method"])(found)(*of)
+    rows = _rows(getattr(value, listing["entries"]) if hasattr(value, "model_dump") else value)
     known = [next(iter(row.values())) for row in islice(rows, MOST_KNOWN)]
-    whose = f"{' '.join(of)} in " if of else ""
-    see = " ".join([f"adeq {noun} ls", *of])
-    where = f"{facts['entries']}: {whose}{facts['field']} {found.name!r}"
+    where = f"{listing['entries']}: {' in '.join([*of, facts['field']])} {found.name!r}"
+    see = " ".join([f"adeq {noun} ls", *([f"--{facts['person']}"] if facts["person"] else []), *of])
     return AdeqError(f"{where} has no {name!r}{hint(name, known)} See {see}")
 
 
@@ -252,7 +332,12 @@ def _answer(facts: Facts, about: Mapping[str, Any], given: Mapping[str, Any], va
         given = {}
     whole = {**about, **given, **found}
     failed = bool(facts["good"]) and whole.get("status") not in facts["good"]
-    return Document(whole, _said(facts["text"], whole) if facts["text"] else fields({**given, **found}), failed=failed)
+    says = facts["says"].get(whole.get("status"))
+    if failed and says:
+        raise AdeqError(_said(says, whole))
+    return Document(
+        whole, _said(says or facts["text"], whole) if facts["text"] else fields({**given, **found}), failed=failed
+    )
 
 
 def statuses(
@@ -280,13 +365,15 @@ class _Sentence(Formatter):
     """A text with `{ended:session}`: `1 session`, `2,000 sessions`."""
 
     def format_field(self, value: Any, format_spec: str) -> Any:
-        if format_spec[1:]:
+        if format_spec == "U":
+            return str(value).upper()
+        if format_spec:
             return many(value, format_spec)
         if isinstance(value, list):
             more = f" and {len(value) - NAMED:,} more" if len(value) > NAMED else ""
             return f"{', '.join(value[:NAMED])}{more}"
-        return cell("", value)
+        return TOLD.get(str(value)) or cell("", value)
 
 
 def _said(text: str, fields: Mapping[str, Any]) -> str:
-    return _Sentence().vformat(text, (), fields)
+    return _Sentence().vformat(text, (), {name: str(one) if name in AS_IS else one for name, one in fields.items()})

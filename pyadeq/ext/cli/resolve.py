@@ -20,6 +20,7 @@ AnyQueue: TypeAlias = "pyadeq.Queue | pyadeq.PartitionedQueue"
 AnySchedules: TypeAlias = "pyadeq.Schedules | pyadeq.PartitionedSchedules"
 LOOK = 1.0  # seconds to look for other names
 NAMED = 5  # names in an error
+SERVICE_NOUNS = ("config", "session")  # in which a service has records of its own
 Only = Annotated[
     list[str] | None, typer.Option("--only", metavar="NOUN=NAME", help="Only these of any noun: queue=jobs.")
 ]

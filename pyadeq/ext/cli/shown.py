@@ -13,7 +13,7 @@ SPANS = (
     *("idle", "period", "lease", "retry_after", "reset_after"),
     *("remind", "escalate", "timeout", "approval"),
 )
-AS_IS = ("pid", "version", "expect")  # numbers that count nothing
+AS_IS = ("pid", "version", "new_version")  # numbers that count nothing
 ABSENT = {"value": "(removed)"}
 
 
@@ -54,8 +54,10 @@ def cell(name: str, value: Any) -> str:
             return iso(value)
         case int() | float() if name in SPANS:
             return span(value) if value else ""
-        case int() | float():
-            return str(value) if name in AS_IS else f"{value:,.15g}"
+        case int():
+            return str(value) if name in AS_IS else f"{value:,}"
+        case float():
+            return f"{value:,.15g}"
         case list() | tuple():
             return " ".join(cell(name, one) for one in value)
         case dict():
@@ -71,7 +73,7 @@ def is_time(value: Any) -> bool:
     return isinstance(value, float) and value > AN_AGE
 
 
-def is_count(name: str, value: Any) -> bool:
+def is_count(value: Any) -> bool:
     """Whether a number is shown as one, to the right."""
     return isinstance(value, int | float) and not isinstance(value, bool) and not is_time(value)
 

@@ -38,11 +38,29 @@ CONDITIONS: Final = ("state", "author", "reviewer", "resource", "team", "tag")
 _ID: Final = "/changes/{domain}/changes/{id}"
 
 
-def _step(verb: str, needs: str, method: str, seen: bool = True) -> Operation:
+MOVED: Final = "{id} revision {rev} is {status:U}"
+ANSWERED: Final = "{id} revision {rev}: the %s of {actor} counts; the change is {state:U}"
+STOPPING: Final = "{id} revision {rev}: its applier is asked to stop; see adeq change show {id}"
+HANDED_ON: Final = "{id}: {reviewer} answers request {slot} now"
+SAME: Final = "{id} revision {rev}: {actor} has given this answer already; nothing was changed"
+
+
+def _step(
+    verb: str, needs: str, seen: bool = True, text: str = "", help: str = "", good: str = "", ask: str = ""
+) -> Operation:
     """A step of a change by somebody."""
-    return Operation(
-        f"POST {_ID}:{verb}", getattr(Changes, method), needs, refused=STEP, says=SAYS, seen=seen, by_user="all"
-    )
+    at, says = f"POST {_ID}:{verb}", {**SAYS, "same": SAME, "cancelling": STOPPING}
+    made = Operation(at, getattr(Changes, verb), needs, refused=STEP, says=says, seen=seen, by_user="all")
+    usage = f"change {verb.replace('_', '-')} ID"
+    return made.at_terminal(usage, help, text=text, good=good, ask=ask) if text else made
+
+
+def _move(verb: str, help: str) -> Operation:
+    return _step(verb, "author", False, MOVED, help, "draft cancelled cancelling")
+
+
+def _answer(verb: str, what: str, help: str) -> Operation:
+    return _step(verb, "review", True, ANSWERED % what, help, "recorded approved rejected same")
 
 
 OPERATIONS: Final = (
@@ -58,20 +76,61 @@ OPERATIONS: Final = (
     Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user="all"),
     Operation(f"GET {_ID}", Changes.get, "observe", by_user="all"),
     Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user="all"),
-    _step("submit", "author", "submit"),
-    _step("withdraw", "author", "withdraw", seen=False),
-    _step("reopen", "author", "reopen", seen=False),
-    _step("cancel", "author", "cancel", seen=False),
-    _step("approve", "review", "approve"),
-    _step("reject", "review", "reject"),
-    _step("request_changes", "review", "request_changes"),
-    _step("abstain", "review", "abstain"),
-    _step("retract", "review", "retract"),
-    _step("comment", "review", "comment"),
-    _step("delegate", "review", "delegate", seen=False),
-    _step("take_back", "review", "take_back", seen=False),
-    _step("override", "override", "override"),
-    _step("assess", "assess", "assess"),
+    _step("submit", "author"),
+    _move("withdraw", "Take a change back from its review, or from its approval: a draft again."),
+    _move("reopen", "Make a change that was rejected, or has failed, a draft again."),
+    _move("cancel", "Cancel a change for good. Its applier is asked to stop, if there is one."),
+    _answer("approve", "approval", "Approve a revision. Nothing is done if the change has another revision by now."),
+    _answer(
+        "reject",
+        "rejection",
+        "Reject a revision. How many rejections end a review is said by its policy: mostly one.",
+    ),
+    _answer(
+        "request_changes",
+        "request for changes",
+        "Ask for another revision. Until you answer again, the change cannot be approved.",
+    ),
+    _answer("abstain", "abstention", "Close your request without a vote."),
+    _answer(
+        "retract",
+        "retraction",
+        "Take your answer back. If the change is APPROVED by now, a new round of its review begins.",
+    ),
+    _step(
+        "comment",
+        "review",
+        True,
+        "{id} revision {rev}: the comment is in the log",
+        "Write a comment into the log of a change. Anybody may, in any state; it decides nothing.",
+        "commented",
+    ),
+    _step(
+        "delegate",
+        "review",
+        False,
+        HANDED_ON,
+        "Let another person answer your request. It stays one request with one answer.",
+        "ok",
+    ),
+    _step(
+        "take_back",
+        "review",
+        False,
+        HANDED_ON,
+        "Take back a request that you have delegated, or give back one that was delegated to you.",
+        "ok",
+    ),
+    _step(
+        "override",
+        "override",
+        True,
+        "{id} revision {rev} is {status:U} by override of {actor}",
+        "Approve a change in an emergency, without its reviewers. The change keeps a mark for ever.",
+        "approved",
+        "This approves {id!r} without its reviewers.",
+    ),
+    _step("assess", "assess"),
     Operation(f"POST {_ID}:begin", Changes.begin, "apply", refused=STEP, says=SAYS, seen=True),
     Operation(f"POST {_ID}:heartbeat", Changes.heartbeat, "apply", refused=STEP, says=SAYS),
     Operation(f"POST {_ID}:finish", Changes.finish, "apply", refused=STEP, says=SAYS),
@@ -86,6 +145,12 @@ OPERATIONS: Final = (
     ),
     Operation(
         "PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True, required=("required",)
+    ).at_terminal(
+        "change policy set NAME",
+        "Store a policy as a whole: what is not given has its default. The domain is created if it does not exist.\n\n"
+        "A change keeps the policy that it was submitted with, whatever happens to the policy later. Tasks go to the "
+        "queue of adeq change configure --follow-queue.",
+        text="{status} {name}@{version}",
     ),
     Operation(
         "DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING
@@ -97,15 +162,31 @@ OPERATIONS: Final = (
     ),
     Operation(
         "GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe", by_user="own", person="user"
+    ).at_terminal(
+        "change delegation ls",
+        "List the delegations of a person.",
+        columns="name to start until types tags resources risk_above risk_below cascade active",
+        text="Others answer {away} open requests of {user}",
     ),
     Operation(
         "PUT /changes/{domain}/users/{user}/delegations/{name}",
         Changes.set_delegation,
         "review",
         refused=STEP,
+        says={
+            "cycle": "this person delegates to {user}, directly or through others; name another person",
+            "full": "{user} has 16 delegations, which is the most; remove one",
+        },
         create=True,
         by_user="own",
         person="user",
+    ).at_terminal(
+        "change delegation set NAME",
+        "Store a delegation as a whole. Open requests move at once, and move back when it ends.\n\n"
+        "Of several that fit a change, the first by name decides. WHEN is a span of time from now, such as 14d, an ISO "
+        "8601 time with a zone, or seconds since the epoch.",
+        good="stored same",
+        text="{status} {name}: {to} answers for {user}",
     ),
     Operation(
         "DELETE /changes/{domain}/users/{user}/delegations/{name}",
@@ -114,6 +195,11 @@ OPERATIONS: Final = (
         refused=MISSING,
         by_user="own",
         person="user",
+    ).at_terminal(
+        "change delegation rm DELEGATION...",
+        "Remove delegations. Open requests move back.",
+        good="removed",
+        fails="there is no such delegation",
     ),
     Operation(
         "GET /changes/{domain}/users/{user}/inbox",
@@ -129,5 +215,8 @@ OPERATIONS: Final = (
 AT_TERMINAL: Final = (
     Operation("GET /changes/{domain}/policies/{name}", Changes.policies, without=("names",)).at_terminal(
         "change policy show NAME", "Show all fields of a policy."
+    ),
+    Operation("GET /changes/{domain}/users/{user}/delegations/{name}", Changes.delegations, person="user").at_terminal(
+        "change delegation show NAME", "Show all fields of a delegation."
     ),
 )

@@ -12,9 +12,9 @@ import json
 import re
 import string
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
@@ -31,8 +31,21 @@ HELP: Final = {
     "expect": "only if it has this version now; 0: only if it does not exist.",
     "reason": "why.",
     "names": "only these.",
+    "rev": "the revision that you have seen.",
+    "digest": "its digest, if you have it: the command compares it, too.",
+    "slot": "the request. [default: yours]",
+    "proof": "what is known of your login, for the log.",
+    "text": "the comment.",
     "value": "the value as it is; @FILE reads it from a file, @- from stdin.",
-    "start": "only names that begin so.",
+    "start": "when it begins. [default: now]",
+    "until": "when it ends. [default: never]",
+    "to": "the person who answers.",
+    "active": "--no-active stores it without an effect.",
+    "types": "only changes of this type; repeat it for more.",
+    "tags": "only changes with this tag; repeat it for more.",
+    "resources": "only changes to this resource; repeat it for more.",
+    "escalate_to": "who is asked then: user:<id> or group:<name>; repeat it for up to 3 levels.",
+    "timeout_approve_below": "with --on-timeout approve: only risks below this.",
     "key": "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limit of its own.",
 }
 """Of arguments of which docstrings say nothing, or too much for a terminal."""
@@ -65,7 +78,8 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
     places = {word.strip("[].").lower(): place for place, word in enumerate(taken)}
     each = each_is = next((word.strip(".").lower() for word in taken if word.endswith("...")), "")
     if each and each not in known:  # it is called otherwise in the method
-        each_is = f"{each}s" if f"{each}s" in known else next(name for name in known if name not in places)
+        free = [name for name in known if name not in places and name != operation.person]
+        each_is = f"{each}s" if f"{each}s" in known else free[0]
         places[each_is] = places.pop(each)
     arguments = []
     for name, (kind, default) in known.items():
@@ -79,13 +93,13 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
         )
         help = _sentence(HELP.get(name) or docs.get(name, what))
         argument = {"name": name, "kind": word, "help": help, "place": places.get(name)}
-        if default is not ...:
-            argument["default"] = default
+        if default is not ... or (operation.seen and name in ("rev", "digest")):
+            argument["default"] = None if default is ... else default
         arguments.append(argument | ({"words": allowed} if allowed else {}))
     fields = places.keys() - known.keys() - {field}
     for name in sorted(fields):  # of the entries of a list
         default = {"default": None} if f"[{name.upper()}]" in taken else {}
-        help = _sentence(HELP.get(name, f"the {name}, as ls shows it."))
+        help = "Only names that begin so." if name == "start" else f"The {name}, as ls shows it."
         arguments.append({"name": name, "kind": "string", "help": help, "place": places[name], **default})
     given = {*known, *fields, field, each}
     named = [name for _, name, *_ in string.Formatter().parse(command.text) if name and name not in given]
@@ -94,12 +108,15 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
     return {
         **facts,
         "in_place": field in places,
-        "create": operation.create and operation.verb in ("PUT", "PATCH"),
+        "create": operation.create and operation.verb == "PUT" and not operation.person,
         "method": ".".join([*operation.area.split("."), operation.method.__name__]).strip("."),
         "help": "\n\n".join(said),
         "each": each,
         "each_is": each_is,
-        "entries": _several(each) if each else operation.path.split("/{")[1].split("/")[-1],
+        "entries": _several(each) if each else [one for one in operation.path.split("/") if "{" not in one][-1],
+        "person": operation.person,
+        "seen": operation.seen,
+        "says": operation.says,
         "arguments": arguments,
         "chosen_by": [*fields],
         "pages": get_origin(returned) is AsyncIterator,
@@ -114,18 +131,19 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
 
 def explained(method: Any) -> tuple[str, dict[str, str]]:
     """What a docstring says, and what it says of each argument: paragraphs of lines that begin with `name: `."""
-    doc = inspect.cleandoc(method.__doc__ or "")
-    names = set(inspect.signature(method).parameters)
-    rest, docs, name = [], dict[str, str](), ""
-    for line in doc.splitlines():
-        found = re.match(r"(\w+): (.+)", line)
-        if found and found[1] in names:
-            name = found[1]
-            docs[name] = found[2]
-        elif name and line:
-            docs[name] += f" {line}"
+    parameters = inspect.signature(method, eval_str=True).parameters
+    options = next((get_args(one.annotation) for one in parameters.values() if one.kind == one.VAR_KEYWORD), ())
+    names = {*parameters, *(name for one in options for name in one.__annotations__)}
+    rest, docs, told = [], dict[str, str](), list[str]()
+    for line in "\n\n".join(inspect.cleandoc(one.__doc__ or "") for one in (method, *options)).splitlines():
+        found = re.match(r"(\w+(?:, \w+)*): (.+)", line)
+        if found and names.issuperset(found[1].split(", ")):
+            told = found[1].split(", ")
+            docs |= dict.fromkeys(told, found[2])
+        elif told and line:
+            docs |= {name: f"{docs[name]} {line}" for name in told}
         else:
-            name = ""
+            told = []
             rest.append(line)
     return "\n".join(rest).strip(), docs
 
@@ -137,11 +155,15 @@ def kind_of(kind: Any) -> tuple[str, list[str]]:
     )
     if kind is Any:
         return "content", []
+    if datetime in options:
+        return "moment", []
     if timedelta in options:
         return "seconds", []
     (one,) = options
     if get_origin(one) is Literal:
         return "word", [*get_args(one)]
+    if get_origin(one) is Mapping:
+        return "tasks", []
     if get_origin(one) in (list, tuple, Sequence):
         return "strings", []
     simple = {str: "string", int: "int", float: "float", bool: "flag"}

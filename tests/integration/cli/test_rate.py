@@ -33,6 +33,8 @@ def test_rules_and_hits(run: Any) -> None:
     assert [json.loads(one.stdout)["remaining"] for one in hits] == [1, 0, 0]
     assert json.loads(run("refund", "login", "ann", "-o", "json").stdout)["remaining"] == 1
     assert run("reset", "login", "ann").stdout == "login allows ann 2 now\n"
+    ended = run("show", "logn", "ann")
+    assert (ended.status, "has no 'logn'; did you mean login? See adeq rate ls" in ended.stderr) == (1, True)
     assert run("rm", "login").status == 0
     assert run("hit", "login", "ann").status == 1
 
