@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pyadeq.ext.cli import (
     change_apply,
-    change_assess,
     change_delegate,
     change_diff,
     change_listing,
@@ -30,7 +29,6 @@ app.command()(change_log.log)
 app.command()(change_log.watch)
 app.command()(change_put.put)
 app.command()(change_move.submit)
-app.command()(change_assess.assess)
 add_made(app, "change")
 app.command()(change_delegate.reassign)
 app.command()(change_apply.begin)

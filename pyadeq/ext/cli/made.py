@@ -41,7 +41,7 @@ TYPES: Mapping[str, Any] = {
     "moment": float,
     "tasks": list[str],
 }
-OPTIONS = {"start": "--from", "follow": "--task", "text": "--message"}
+OPTIONS = {"start": "--from", "follow": "--task", "text": "--message", "assessed_by": "--by"}
 """Options that are not called as the argument."""
 TOLD = {"same": "unchanged"}
 """Statuses in sentences."""
@@ -58,7 +58,7 @@ EXPLAINED = {"holder": "held by {}"}
 LEAST: Mapping[str, Any] = {"rev": {"min": 1}, "request": {"min": 0}}
 WHO = ("actor", "principal", "kind")
 SHORT = {"reason": ("--message", "-m"), "text": ("-m",)}
-METAVARS = {"string": "TEXT", "strings": "TEXT", "int": "N"}
+METAVARS = {"string": "TEXT", "content": "TEXT", "strings": "TEXT", "int": "N"}
 SETTINGS = "Show the settings; with options, change those, and create what has them if it does not exist."
 MOST_KNOWN = 1000
 """Names that are compared with one that is not there."""
@@ -227,22 +227,19 @@ def _parameter(facts: Facts, argument: Facts) -> Parameter:
     if default is None or default == [] or name == "request":
         type_, default = type_ | None, None
     marks: list[Any] = []
-    if facts["entries"] == "changes" and name == "id":
-        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=_of_changes().ChangeId)
+    special = {"groups": (GroupsOf, YOU), "actor": (By, YOU)}
+    if facts["entries"] == "changes":
+        special["id"] = (_of_changes().ChangeId, Parameter.empty)
+    if name in special:
+        of, default = special[name]
+        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=of, default=default)
     if argument["place"] is not None:
         complete = COMPLETED.get(facts["entries"]) if name in ("name", "key") else None
         metavar = name.upper() if default is Parameter.empty else f"[{name.upper()}]"
         if name == facts["each_is"]:
             name, type_, metavar = facts["each"], list[str], f"{facts['each'].upper()}..."
             marks = [Read(partial(_distinct, facts["each"]))]
-        if kind == "content":
-            content_of = import_module("pyadeq.ext.cli.change_put").content_of
-            marks = [Read(partial(content_of, name.upper()), str)]
         info = typer.Argument(metavar=metavar, help=help, autocompletion=complete)
-    elif name == "groups":
-        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=GroupsOf, default=YOU)
-    elif name == "actor":
-        return Parameter(name, Parameter.KEYWORD_ONLY, annotation=By, default=YOU)
     elif name == facts["person"]:
         info = typer.Option(option, metavar="ID", help="Whose. [default: the one of --as, or your user name]")
         type_, default = str | None, None
@@ -257,8 +254,15 @@ def _parameter(facts: Facts, argument: Facts) -> Parameter:
         info = typer.Option(option if default is False else f"{option}/--no-{option[2:]}", help=help)
     else:
         info = typer.Option(option, *SHORT.get(name, ()), metavar=METAVARS.get(kind), help=help, **LEAST.get(name, {}))
+    if kind == "content":
+        marks = [Read(partial(_content, name.upper()), str if default is Parameter.empty else str | None)]
     annotation = Annotated[(type_, info, *marks)]
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _content(name: str, text: str | None) -> Any:
+    """What is said, or what is in the file that is named."""
+    return import_module("pyadeq.ext.cli.change_put").content_of(name, text)
 
 
 def _distinct(what: str, names: list[str]) -> list[str]:
@@ -372,8 +376,9 @@ class _Sentence(Formatter):
         if isinstance(value, list):
             more = f" and {len(value) - NAMED:,} more" if len(value) > NAMED else ""
             return f"{', '.join(value[:NAMED])}{more}"
-        return TOLD.get(str(value)) or cell("", value)
+        return cell("", value)
 
 
 def _said(text: str, fields: Mapping[str, Any]) -> str:
-    return _Sentence().vformat(text, (), {name: str(one) if name in AS_IS else one for name, one in fields.items()})
+    told = {name: str(one) if name in AS_IS else one for name, one in fields.items()}
+    return _Sentence().vformat(text, (), told | {"status": TOLD.get(fields.get("status", ""), fields.get("status"))})

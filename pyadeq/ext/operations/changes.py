@@ -130,7 +130,15 @@ OPERATIONS: Final = (
         "approved",
         "This approves {id!r} without its reviewers.",
     ),
-    _step("assess", "assess"),
+    _step(
+        "assess",
+        "assess",
+        True,
+        "{id} revision {rev} is assessed, with this risk: {level:U}; the change is {state:U}",
+        "Store the risk of a revision, its preview, or both. Those who have written a change cannot assess it.\n\n"
+        "A SUBMITTED change that has all that its policy needs goes on to its review. A preview is kept for 7 days.",
+        "ok",
+    ),
     Operation(f"POST {_ID}:begin", Changes.begin, "apply", refused=STEP, says=SAYS, seen=True),
     Operation(f"POST {_ID}:heartbeat", Changes.heartbeat, "apply", refused=STEP, says=SAYS),
     Operation(f"POST {_ID}:finish", Changes.finish, "apply", refused=STEP, says=SAYS),

@@ -31,6 +31,10 @@ HELP: Final = {
     "expect": "only if it has this version now; 0: only if it does not exist.",
     "reason": "why.",
     "names": "only these.",
+    "factors": "what the risk is made of; @FILE reads it from a file, @- from stdin.",
+    "preview": "what the change would do; @FILE reads it from a file, @- from stdin.",
+    "auto_approvable": "its policy may approve it without people, if the risk is low.",
+    "assessed_by": "what has assessed it, and its version.",
     "rev": "the revision that you have seen.",
     "digest": "its digest, if you have it: the command compares it, too.",
     "slot": "the request. [default: yours]",
@@ -94,7 +98,7 @@ def _facts(operation: Operation, command: Command) -> dict[str, Any]:
         help = _sentence(HELP.get(name) or docs.get(name, what))
         argument = {"name": name, "kind": word, "help": help, "place": places.get(name)}
         if default is not ... or (operation.seen and name in ("rev", "digest")):
-            argument["default"] = None if default is ... else default
+            argument["default"] = None if default is ... or word == "content" else default
         arguments.append(argument | ({"words": allowed} if allowed else {}))
     fields = places.keys() - known.keys() - {field}
     for name in sorted(fields):  # of the entries of a list
@@ -153,7 +157,7 @@ def kind_of(kind: Any) -> tuple[str, list[str]]:
     options = (
         [one for one in get_args(kind) if one is not NoneType] if get_origin(kind) in (Union, UnionType) else [kind]
     )
-    if kind is Any:
+    if kind is Any or bytes in options:
         return "content", []
     if datetime in options:
         return "moment", []

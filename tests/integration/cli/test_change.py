@@ -208,8 +208,8 @@ def test_assess(domain: Domain) -> None:
     assert "awaited" in domain.said("show", "c1")
     assert domain.run("assess", "c1", "--rev", "1", "--score", "30", "--as", "bot")["state"] == "submitted"
     said = domain.said("assess", "c1", "--rev", "1", "--preview", "+ 1 row", "--as", "bot", "--by", "v3")
-    assert said == "c1 revision 1: the preview is stored; the change is REVIEWING\n"
-    assert "the risk is 80, CRITICAL" in domain.said("assess", "c1", "--rev", "1", "--score", "80", "--as", "bot")
+    assert said == "c1 revision 1 is assessed, with this risk: NONE; the change is REVIEWING\n"
+    assert "with this risk: CRITICAL" in domain.said("assess", "c1", "--rev", "1", "--score", "80", "--as", "bot")
     assert "\npreview\n+ 1 row\n" in domain.said("show", "c1")
 
 
@@ -268,7 +268,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["approve", "draft", "--rev", "1"], 1, "change: 'draft' is DRAFT; adeq change submit draft asks for its review"),
     (["comment", "c1", "-m", ""], 2, "change.respond.v1: "),
     (["assess", "c1", "--rev", "1", "--score", "101"], 2, ""),
-    (["assess", "c1", "--rev", "1"], 2, "--score: give a risk"),
+    (["assess", "c1", "--rev", "1"], 2, "change.assess.v1: score must be a number from 0 to 100, unless"),
     (["assess", "c1", "--rev", "1", "--score", "1"], 1, "change: 'c1': ann has written it"),
     (["put", "c1", "--type", "t", "-m", "x"], 1, "change: 'c1' exists, with revision 1; add --rev 1"),
     (["put", "c9", "-m", "x"], 2, "--type: a new change needs one"),
