@@ -10,28 +10,18 @@ import typer
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.change_refusals import moved, refusal
-from pyadeq.ext.cli.complete import change_ids, names_of
+from pyadeq.ext.cli.complete import change_ids
+from pyadeq.ext.cli.noun_arguments import name_option
 from pyadeq.ext.cli.resolve import existing
 from pyadeq.ext.cli.running import Found, Read
 from pyadeq.keys import check_name
 
-Domain = Annotated[
-    str,
-    typer.Option(
-        "--domain",
-        "-d",
-        envvar="ADEQ_CHANGE_DOMAIN",
-        metavar="NAME",
-        help="The change domain.",
-        autocompletion=names_of("change"),
-    ),
-]
+Domain = Annotated[str, name_option("change")]
 ChangeId = Annotated[
     str,
     typer.Argument(metavar="ID", help="The change.", autocompletion=change_ids),
     Read(lambda id: check_name("change", id)),
 ]
-Rev = Annotated[int | None, typer.Option(min=1, metavar="N", help="The revision that you have seen; always needed.")]
 Digest = Annotated[
     str | None, typer.Option(metavar="HEX", help="Its digest, if you have it: the command compares it, too.")
 ]

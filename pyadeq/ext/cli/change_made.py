@@ -8,6 +8,7 @@ from typing import Any
 from pyadeq import Adeq, ChangeRef
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.change_asking import ChangeId as ChangeId  # noqa: PLC0414  for those commands
+from pyadeq.ext.cli.change_asking import ThisDomain as ThisDomain  # noqa: PLC0414
 from pyadeq.ext.cli.change_asking import check_rev, read_revision
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.keys import check_name

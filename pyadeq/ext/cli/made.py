@@ -206,6 +206,8 @@ def _object(facts: Facts) -> Parameter:
         from pyadeq.ext.cli.rate import Rates
 
         return Parameter(field, Parameter.KEYWORD_ONLY, annotation=Rates, default=DEFAULT_QUEUE)
+    elif noun == "change" and not facts["create"]:
+        return Parameter(field, Parameter.KEYWORD_ONLY, annotation=_of_changes().ThisDomain, default=DEFAULT_QUEUE)
     else:
         option = name_option(noun)
         marks = [not_own(noun)] if noun in SERVICE_NOUNS and not facts["reads"] else []

@@ -634,6 +634,8 @@ def test_policies(domain: Domain) -> None:
     assert ["one", "1", "1", "risk", "2h00m", "user:bob", "2"] in lines("change", "policy", "ls", **domain.there)
     assert domain.run("policy", "rm", "one")["policies"] == [{"policy": "one", "status": "removed"}]
     assert adeq("change", "policy", "rm", "one", **domain.there).status == 1
+    nowhere = adeq("change", "policy", "ls", **{**domain.there, "ADEQ_PREFIX": "nowhere"})
+    assert "see adeq change policy set, which makes one" in nowhere.stderr
 
 
 def test_configure_and_sweep(domain: Domain) -> None:
