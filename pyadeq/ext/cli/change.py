@@ -8,7 +8,6 @@ from pyadeq.ext.cli import (
     change_diff,
     change_listing,
     change_log,
-    change_move,
     change_put,
     change_show,
     change_upkeep,
@@ -28,7 +27,6 @@ app.command()(change_diff.diff)
 app.command()(change_log.log)
 app.command()(change_log.watch)
 app.command()(change_put.put)
-app.command()(change_move.submit)
 add_made(app, "change")
 app.command()(change_delegate.reassign)
 app.command()(change_apply.begin)

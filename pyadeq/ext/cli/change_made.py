@@ -10,6 +10,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.change_asking import ChangeId as ChangeId  # noqa: PLC0414  for those commands
 from pyadeq.ext.cli.change_asking import ThisDomain as ThisDomain  # noqa: PLC0414
 from pyadeq.ext.cli.change_asking import check_rev, read_revision
+from pyadeq.ext.cli.change_listing import check_reviewer
 from pyadeq.ext.cli.change_refusals import refusal
 from pyadeq.keys import check_name
 
@@ -31,9 +32,16 @@ def tasks_of(given: list[str] | None) -> dict[str, Any] | None:
     return found or None
 
 
+def reviewers_of(option: str, given: list[str] | None) -> list[str] | None:
+    """Who is asked, checked."""
+    return given and [check_reviewer(option, one) for one in given]
+
+
 def seen(facts: Mapping[str, Any], adeq: Adeq, changes: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a method with the revision that somebody has seen, as it takes it. A comment takes the last."""
-    if facts["method"] != "comment":
+    """The arguments of a method with the revision that somebody has seen, as it takes it. Comments and
+    submits take the last.
+    """
+    if facts["method"] not in ("comment", "submit"):
         check_rev(given["id"], given.get("rev"))
     change = read_revision(adeq, changes, given["id"], given.get("rev"), given.get("digest"))
     given["rev"] = change["rev"]

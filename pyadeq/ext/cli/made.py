@@ -251,11 +251,21 @@ def _parameter(facts: Facts, argument: Facts) -> Parameter:
     elif kind == "moment":
         info = typer.Option(option, parser=moment_ahead, metavar="WHEN", help=help)
     elif kind == "seconds":
-        info = time_option(help, option)
+        info, default = time_option(help, option), f"{default:g}" if isinstance(default, float) else default
     elif kind == "flag":
         info = typer.Option(option if default is False else f"{option}/--no-{option[2:]}", help=help)
     else:
-        info = typer.Option(option, *SHORT.get(name, ()), metavar=METAVARS.get(kind), help=help, **LEAST.get(name, {}))
+        info = typer.Option(
+            option,
+            *SHORT.get(name, ()),
+            metavar=METAVARS.get(kind),
+            help=help,
+            autocompletion=policy_names if name == "policy" else None,
+            case_sensitive=False,
+            **LEAST.get(name, {}),
+        )
+    if name in ("reviewers", "escalate_to"):
+        marks = [Read(partial(_of_changes().reviewers_of, option), type_)]
     if kind == "content":
         marks = [Read(partial(_content, name.upper()), str if default is Parameter.empty else str | None)]
     annotation = Annotated[(type_, info, *marks)]

@@ -46,10 +46,17 @@ SAME: Final = "{id} revision {rev}: {actor} has given this answer already; nothi
 
 
 def _step(
-    verb: str, needs: str, seen: bool = True, text: str = "", help: str = "", good: str = "", ask: str = ""
+    verb: str,
+    needs: str,
+    seen: bool = True,
+    text: str = "",
+    help: str = "",
+    good: str = "",
+    ask: str = "",
+    **told: str,
 ) -> Operation:
     """A step of a change by somebody."""
-    at, says = f"POST {_ID}:{verb}", {**SAYS, "same": SAME, "cancelling": STOPPING}
+    at, says = f"POST {_ID}:{verb}", {**SAYS, "same": SAME, "cancelling": STOPPING, **told}
     made = Operation(at, getattr(Changes, verb), needs, refused=STEP, says=says, seen=seen, by_user="all")
     usage = f"change {verb.replace('_', '-')} ID"
     return made.at_terminal(usage, help, text=text, good=good, ask=ask) if text else made
@@ -76,7 +83,18 @@ OPERATIONS: Final = (
     Operation("POST /changes/{domain}/changes", Changes.put, "author", refused=STEP, create=True, by_user="all"),
     Operation(f"GET {_ID}", Changes.get, "observe", by_user="all"),
     Operation(f"GET {_ID}/revisions/{{rev}}", Changes.get_revision, "observe", by_user="all"),
-    _step("submit", "author"),
+    _step(
+        "submit",
+        "author",
+        True,
+        MOVED,
+        "Ask for the review of a draft.\n\n"
+        "A change whose policy needs a risk or a preview waits for it, as SUBMITTED. If the policy lets low risks "
+        "pass, it may be APPROVED at once. Reviewers that have written the change are left out.",
+        "submitted reviewing approved",
+        submitted=f"{MOVED}; it waits for its risk or preview: adeq change assess",
+        approved=f"{MOVED}, by its policy",
+    ),
     _move("withdraw", "Take a change back from its review, or from its approval: a draft again."),
     _move("reopen", "Make a change that was rejected, or has failed, a draft again."),
     _move("cancel", "Cancel a change for good. Its applier is asked to stop, if there is one."),

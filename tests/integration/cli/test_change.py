@@ -191,7 +191,9 @@ def test_submit_and_moves(domain: Domain) -> None:
     domain.draft("c1")
     assert domain.said("submit", "c1", "--policy", "two") == "c1 revision 1 is REVIEWING\n"
     assert domain.said("withdraw", "c1", "-m", "not yet") == "c1 revision 1 is DRAFT\n"
-    assert domain.run("submit", "c1", "--policy", "two", "--rev", "1", "--reviewer", "user:max")["state"] == "reviewing"
+    assert (
+        domain.run("submit", "c1", "--policy", "two", "--rev", "1", "--reviewer", "user:max")["status"] == "reviewing"
+    )
     assert [one["reviewer"] for one in domain.run("show", "c1")["requests"]][-1] == "user:max"
     domain.run("reject", "c1", "--rev", "1", "--as", "bob", "-m", "no")
     assert domain.said("reopen", "c1") == "c1 revision 1 is DRAFT\n"
