@@ -18,10 +18,10 @@ from typing import Final, NamedTuple, Self
 
 from rich.console import Console
 
-from pyadeq.ext.cli.tables import columns
 from pyadeq.ext.operate.metrics.table import TABLE
 from pyadeq.ext.prove.chaos.history import Entry, History
 from pyadeq.ext.prove.chaos.workload import Scene
+from pyadeq.ext.shared.columns import columns
 from tests.prometheus import Exporter, Prometheus
 from tests.waiting import wait_until
 

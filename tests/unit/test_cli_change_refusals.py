@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pyadeq import library
-from pyadeq.ext.cli.change_refusals import NEXT, NOT_ELIGIBLE, REFUSALS
+from pyadeq.ext.cli.change.refusals import NEXT, NOT_ELIGIBLE, REFUSALS
 
 OTHERS = {"outdated", "state", "not_eligible", "closed"}  # with words of their own
 NEVER_SEEN = {"later"}  # `changes.respond` sends such an item again

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from pyadeq.ext.cli.common import PLACE, as_json, safe
-from pyadeq.ext.cli.tables import CHUNK, print_fields, print_rows
+from pyadeq.ext.cli.shared.common import PLACE, as_json
+from pyadeq.ext.cli.shared.tables import CHUNK, print_fields, print_rows
+from pyadeq.ext.shared.terminal import safe
 
 NAMES = ("id", "n", "user", "tags", "more")
 ULID = "01KB2X7VJ3Y2M7A9CZ1QW8R5TN"

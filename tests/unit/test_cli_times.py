@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyadeq.ext.cli.shown import ahead, span
+from pyadeq.ext.cli.shared.shown import ahead, span
 from pyadeq.models.base import iso
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pyadeq.ext.cli.spark import BLOCKS, PLAIN, spark
+from pyadeq.ext.cli.shared.spark import BLOCKS, PLAIN, spark
 
 
 @pytest.mark.parametrize(

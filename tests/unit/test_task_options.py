@@ -9,9 +9,9 @@ import pyadeq
 from pyadeq import Task, library
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.items import _PLAIN, apart, envelope, pairs_of
-from pyadeq.ext.cli.schedule_put import set_
-from pyadeq.ext.cli.task_enqueue import enqueue
-from pyadeq.ext.cli.task_options import ONCE, flag_of, given
+from pyadeq.ext.cli.schedule.put import set_
+from pyadeq.ext.cli.task.enqueue import enqueue
+from pyadeq.ext.cli.task.options import ONCE, flag_of, given
 from pyadeq.models.queue import OPTIONS
 from pyadeq.models.task_options import EnqueueOptions, ScheduleOptions
 

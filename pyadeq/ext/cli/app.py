@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, NoReturn
 
 import typer
@@ -15,9 +15,9 @@ from typer.core import TyperCommand
 
 from pyadeq import __version__, library
 from pyadeq.errors import AdeqError, BadArgument, ConfigError, TransportError
-from pyadeq.ext.cli.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
-from pyadeq.ext.cli.made_facts import made
-from pyadeq.ext.cli.tree import (
+from pyadeq.ext.cli.shared.common import DEFAULT_URL, FAILED, PLACE, UNREACHABLE, USAGE, Format, Output, Url
+from pyadeq.ext.cli.shared.made_facts import made
+from pyadeq.ext.cli.shared.tree import (
     NOUNS,
     PLAIN,
     Cluster,
@@ -31,6 +31,10 @@ from pyadeq.ext.cli.tree import (
     made_help,
     with_place,
 )
+
+HERE = Path(__file__).parent
+ROOMS = ("operate", "outgoing", "prove", "change")
+"""The folders here that have more than the commands of one noun."""
 
 
 class Commands(Root):
@@ -114,23 +118,26 @@ def help_of(name: str) -> str:
     return NOUNS[name] if module_of(name) or name in made() else made_help(library().manifest["nouns"][name]["plural"])
 
 
+@cache
 def module_of(name: str) -> str | None:
     """The module of a command or noun, if it has one of its own. It is not imported."""
-    path = f"pyadeq.ext.cli.{name}"
-    return path if find_spec(path) else None
+    for path in (f"{name}/app", name, *(f"{room}/{name}" for room in ROOMS)):
+        if (HERE / f"{path}.py").exists():
+            return f"pyadeq.ext.cli.{path.replace('/', '.')}"
+    return None
 
 
 @cache
 def command_of(name: str) -> Any:
     """The command of this name, or the group of a noun; to put it together takes longer than most calls."""
-    module: Any = import_module(module_of(name) or f"pyadeq.ext.cli.{'made' if name in made() else 'generated'}")
+    module: Any = import_module(module_of(name) or f"pyadeq.ext.cli.shared.{'made' if name in made() else 'generated'}")
     alone = typer.Typer(**PLAIN)
     if help := Commands.verbs.get(name):
         alone.command(name, short_help=help)(getattr(module, name))
     else:
         group = module.app if module_of(name) else module.Commands(name).app
         if name in made():
-            import_module("pyadeq.ext.cli.made").add_made(group, name)
+            import_module("pyadeq.ext.cli.shared.made").add_made(group, name)
         alone.add_typer(group, name=name)
     return with_place(typer.main.get_group(alone).commands[name])
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.common import Format, Output, as_json, iso, safe
-from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, named, noun_with
-from pyadeq.ext.cli.running import Document, Read, with_client
-from pyadeq.ext.cli.shown import cell, plain
+from pyadeq.ext.cli.shared.arguments import time_option
+from pyadeq.ext.cli.shared.common import Format, Output, as_json, iso
+from pyadeq.ext.cli.shared.noun_arguments import DEFAULT, name_option, named, noun_with
+from pyadeq.ext.cli.shared.running import Document, Read, with_client
+from pyadeq.ext.cli.shared.shown import cell, plain
+from pyadeq.ext.shared.terminal import safe
 from pyadeq.keys import check_name, hint
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli import task_show
-from pyadeq.ext.cli.arguments import Most, StateName, Yes, confirm, many, with_filter
-from pyadeq.ext.cli.common import iso
-from pyadeq.ext.cli.listing import find_tasks, task_lines
-from pyadeq.ext.cli.made import statuses
-from pyadeq.ext.cli.queue_arguments import QueueName, ThisQueue
-from pyadeq.ext.cli.resolve import AnyQueue, existing_queue
-from pyadeq.ext.cli.running import Document, Lines, Table, with_client
-from pyadeq.ext.cli.tree import NOUNS, noun
+from pyadeq.ext.cli.shared.arguments import Most, StateName, Yes, confirm, many, with_filter
+from pyadeq.ext.cli.shared.common import iso
+from pyadeq.ext.cli.shared.made import statuses
+from pyadeq.ext.cli.shared.queue_arguments import QueueName, ThisQueue
+from pyadeq.ext.cli.shared.resolve import AnyQueue, existing_queue
+from pyadeq.ext.cli.shared.running import Document, Lines, Table, with_client
+from pyadeq.ext.cli.shared.tree import NOUNS, noun
+from pyadeq.ext.cli.task import show as task_show
+from pyadeq.ext.cli.task.listing import find_tasks, task_lines
 from pyadeq.models.queue import TaskFilter, given_conditions
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ import typer
 
 from pyadeq import Adeq, Event, EventGap, EventGroup, Events, PartitionedQueue
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.common import Format, Output, iso, print_json, safe
-from pyadeq.ext.cli.generated import Commands
-from pyadeq.ext.cli.noun_arguments import noun_with
-from pyadeq.ext.cli.resolve import existing, existing_queue
-from pyadeq.ext.cli.running import Document, Table, each, with_client
-from pyadeq.ext.cli.tables import print_rows
+from pyadeq.ext.cli.shared.arguments import time_option
+from pyadeq.ext.cli.shared.common import Format, Output, iso, print_json
+from pyadeq.ext.cli.shared.generated import Commands
+from pyadeq.ext.cli.shared.noun_arguments import noun_with
+from pyadeq.ext.cli.shared.resolve import existing, existing_queue
+from pyadeq.ext.cli.shared.running import Document, Table, each, with_client
+from pyadeq.ext.cli.shared.tables import print_rows
+from pyadeq.ext.shared.terminal import safe
 
 COLUMNS = ("group", "lag", "pending", "lost", "gap", "read", "holds")
 EXAMPLE = "adeq events groups --stream queue:default"

@@ -10,12 +10,13 @@ import typer
 
 from pyadeq import Flag
 from pyadeq.errors import AdeqError, BadArgument, ConfigConflict
-from pyadeq.ext.cli.change_put import FILES, content_of
-from pyadeq.ext.cli.change_who import YOU, By
-from pyadeq.ext.cli.common import as_json, iso, safe
-from pyadeq.ext.cli.noun_arguments import name_option, named, not_own, noun_with
-from pyadeq.ext.cli.running import Document, Found, Lines, Read, with_client
-from pyadeq.ext.cli.tables import print_fields
+from pyadeq.ext.cli.change.put import FILES, content_of
+from pyadeq.ext.cli.change.who import YOU, By
+from pyadeq.ext.cli.shared.common import as_json, iso
+from pyadeq.ext.cli.shared.noun_arguments import name_option, named, not_own, noun_with
+from pyadeq.ext.cli.shared.running import Document, Found, Lines, Read, with_client
+from pyadeq.ext.cli.shared.tables import print_fields
+from pyadeq.ext.shared.terminal import safe
 from pyadeq.models.base import flaw, given
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pyadeq.ext.cli.common import Format, Output, shown_url
-from pyadeq.ext.cli.profiles import KEYS, config_path, load, profile
-from pyadeq.ext.cli.running import Answer, Document, Lines, Table, without_client
-from pyadeq.ext.cli.tree import NOUNS, noun
+from pyadeq.ext.cli.shared.common import Format, Output, shown_url
+from pyadeq.ext.cli.shared.profiles import KEYS, config_path, load, profile
+from pyadeq.ext.cli.shared.running import Answer, Document, Lines, Table, without_client
+from pyadeq.ext.cli.shared.tree import NOUNS, noun
 
 app = noun(NOUNS["profile"])
 

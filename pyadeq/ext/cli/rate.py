@@ -9,12 +9,12 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.cli.arguments import time_option
-from pyadeq.ext.cli.limit_words import MOST, Rate, rate
-from pyadeq.ext.cli.noun_arguments import DEFAULT, name_option, noun_with
-from pyadeq.ext.cli.resolve import existing, stored_bases
-from pyadeq.ext.cli.running import Document, Options, Read, with_client
-from pyadeq.ext.cli.shown import fields, span
+from pyadeq.ext.cli.limit.words import MOST, Rate, rate
+from pyadeq.ext.cli.shared.arguments import time_option
+from pyadeq.ext.cli.shared.noun_arguments import DEFAULT, name_option, noun_with
+from pyadeq.ext.cli.shared.resolve import existing, stored_bases
+from pyadeq.ext.cli.shared.running import Document, Options, Read, with_client
+from pyadeq.ext.cli.shared.shown import fields, span
 from pyadeq.keys import check_name, hint
 from pyadeq.models.rate import RateAnswer, RateRule
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from pyadeq.ext.cli.queue_arguments import DEFAULT_QUEUE, InQueue, InQueueOrNew
-from pyadeq.ext.cli.resolve import AnyQueue
-from pyadeq.ext.cli.running import Document, Lines, Read, with_client
-from pyadeq.ext.cli.tree import NOUNS, noun
+from pyadeq.ext.cli.shared.queue_arguments import DEFAULT_QUEUE, InQueue, InQueueOrNew
+from pyadeq.ext.cli.shared.resolve import AnyQueue
+from pyadeq.ext.cli.shared.running import Document, Lines, Read, with_client
+from pyadeq.ext.cli.shared.tree import NOUNS, noun
 from pyadeq.keys import check_name
 
 app = noun(NOUNS["share"])

@@ -11,13 +11,13 @@ import typer
 
 from pyadeq import Adeq
 from pyadeq.errors import AdeqError, ConfigConflict
-from pyadeq.ext.cli.arguments import DURATION, duration
-from pyadeq.ext.cli.change_who import YOU, By
-from pyadeq.ext.cli.common import iso
-from pyadeq.ext.cli.limit_words import Rate, rate
-from pyadeq.ext.cli.running import Document, Lines, Read, with_client
-from pyadeq.ext.cli.shown import cell, fields
-from pyadeq.ext.cli.tree import NOUNS, noun
+from pyadeq.ext.cli.change.who import YOU, By
+from pyadeq.ext.cli.limit.words import Rate, rate
+from pyadeq.ext.cli.shared.arguments import DURATION, duration
+from pyadeq.ext.cli.shared.common import iso
+from pyadeq.ext.cli.shared.running import Document, Lines, Read, with_client
+from pyadeq.ext.cli.shared.shown import cell, fields
+from pyadeq.ext.cli.shared.tree import NOUNS, noun
 from pyadeq.ext.server.tokens import NAMESPACE, Token, all_tokens, id_of, new_token, old_tokens, read_token, revoked
 from pyadeq.keys import hint
 

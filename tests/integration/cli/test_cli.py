@@ -14,8 +14,8 @@ import pytest
 import redis
 
 from pyadeq import Adeq, EmbeddedServer, __version__, library
-from pyadeq.ext.cli.common import shown_url
-from pyadeq.ext.cli.scripts import packaged
+from pyadeq.ext.cli.scripts.app import packaged
+from pyadeq.ext.cli.shared.common import shown_url
 from tests.integration.cli.run import COMMAND, adeq, answer, complete, error, process
 from tests.waiting import DEADLINE, wait_until
 

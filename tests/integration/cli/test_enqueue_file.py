@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Queue
-from pyadeq.ext.cli import common
+from pyadeq.ext.cli.shared import common
 from tests.integration.cli.run import COMMAND, Ended, Terminal, adeq, answer, environment, error
 from tests.waiting import DEADLINE, wait_until
 

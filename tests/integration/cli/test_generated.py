@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 from unittest import mock
 
@@ -13,7 +12,7 @@ import typer.main
 
 from pyadeq import Adeq, library
 from pyadeq.ext.cli import app
-from pyadeq.ext.cli.app import Commands
+from pyadeq.ext.cli.app import Commands, module_of
 from tests.integration.cli import run as cli
 
 pytestmark = pytest.mark.any_engine
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.any_engine
 def generated() -> Iterator[None]:
     with (
         mock.patch.object(Commands, "nouns", tuple(noun for noun in Commands.nouns if noun != "lock")),
-        mock.patch.object(app, "find_spec", lambda path: None if path.endswith(".lock") else find_spec(path)),
+        mock.patch.object(app, "module_of", lambda name: None if name == "lock" else module_of(name)),
         mock.patch.object(app, "command_of", app.command_of.__wrapped__),
         mock.patch.object(cli, "put_together", typer.main.get_command),
     ):

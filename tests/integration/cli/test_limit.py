@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Adeq, Limit
-from pyadeq.ext.cli.common import iso
-from pyadeq.ext.cli.limit import AT_ONCE, COLUMNS, OF_USE
-from pyadeq.ext.cli.limit_words import rate, rate_words
+from pyadeq.ext.cli.limit.app import AT_ONCE, COLUMNS, OF_USE
+from pyadeq.ext.cli.limit.words import rate, rate_words
+from pyadeq.ext.cli.shared.common import iso
 from tests.integration.cli.run import Ended, Place, adeq, answer, complete, error, lines
 from tests.waiting import wait_until
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from pyadeq import Adeq, Locks, RequestState
-from pyadeq.ext.cli.common import iso
-from pyadeq.ext.cli.lock_listing import COLUMNS
+from pyadeq.ext.cli.lock.listing import COLUMNS
+from pyadeq.ext.cli.shared.common import iso
 from pyadeq.ids import new_ulid
 from pyadeq.models.lock import LockMode
 from tests.integration.cli.run import Terminal, adeq, answer, error, lines

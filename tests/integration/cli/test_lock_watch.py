@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, LockRequest, Locks, RequestState
-from pyadeq.ext.cli.common import iso
+from pyadeq.ext.cli.shared.common import iso
 from pyadeq.ids import new_ulid
 from tests.integration.cli.run import Terminal, adeq, answer
 from tests.integration.worker.watching import Watch

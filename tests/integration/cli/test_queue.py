@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from pyadeq import Adeq, Queue, Task
-from pyadeq.ext.cli.common import iso
+from pyadeq.ext.cli.shared.common import iso
 from pyadeq.models.settings import SETTINGS
 from tests.integration.cli.run import COMMAND, Terminal, adeq, answer, environment, error, lines
 from tests.other_settings import other, others

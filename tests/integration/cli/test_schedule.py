@@ -11,10 +11,10 @@ from unittest import mock
 import pytest
 
 from pyadeq import Adeq, At, Cron, Every, Schedule, Task
-from pyadeq.ext.cli.common import iso
-from pyadeq.ext.cli.progress import Bar
-from pyadeq.ext.cli.schedule import COLUMNS
-from pyadeq.ext.cli.schedule_listing import local
+from pyadeq.ext.cli.schedule.app import COLUMNS
+from pyadeq.ext.cli.schedule.listing import local
+from pyadeq.ext.cli.shared.common import iso
+from pyadeq.ext.cli.shared.progress import Bar
 from pyadeq.ids import new_ulid
 from tests.integration.cli.run import Place as AnyPlace
 from tests.integration.cli.run import Terminal, adeq, answer, complete, error, lines

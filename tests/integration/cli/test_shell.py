@@ -18,7 +18,7 @@ from pyadeq._sync.queue.leases import QueueLeases
 from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli import tickets
+from pyadeq.ext.cli.task import tickets
 from tests.integration.cli.run import COMMAND, adeq, environment
 from tests.small_server import server, url
 from tests.waiting import DEADLINE, wait_until

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, Queue, Task
-from pyadeq.ext.cli.common import iso
+from pyadeq.ext.cli.shared.common import iso
 from tests.integration.cli.run import COMMAND, Terminal, adeq, answer, environment, error, lines
 from tests.waiting import DEADLINE
 

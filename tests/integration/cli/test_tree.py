@@ -6,7 +6,6 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,9 +15,9 @@ import typer
 from pyadeq import Adeq, Changes, Every, Task
 from pyadeq._core.session.ids import tag_of
 from pyadeq._sync.kernel.partitions import PartitionedNoun
-from pyadeq.ext.cli.app import app
-from pyadeq.ext.cli.made_facts import made
-from pyadeq.ext.cli.tree import behind_the_command, queue_first
+from pyadeq.ext.cli.app import app, module_of
+from pyadeq.ext.cli.shared.made_facts import made
+from pyadeq.ext.cli.shared.tree import behind_the_command, queue_first
 from pyadeq.ext.operate.archive import Archive
 from pyadeq.ext.outgoing.posts import Posts
 from pyadeq.ext.outgoing.webhooks import Webhooks
@@ -564,7 +563,7 @@ HIDDEN = {"schedule add", "lock settings", "lock capacity remove"}  # names in e
 def test_verbs_are_the_same_for_all_nouns() -> None:
     known = {verb for verbs in VERBS for verb in verbs.split()} | {verb for verbs in made().values() for verb in verbs}
     named = [path.split() for path, leaf in TREE.items() if not leaf.hidden and " " in path]
-    generated = {noun for noun in NOUNS if find_spec(f"pyadeq.ext.cli.{noun}") is None}  # verbs as those of scripts
+    generated = {noun for noun in NOUNS if module_of(noun) is None}  # verbs as those of scripts
     shown = [words for words in named if words[0] not in generated]
     assert {verb for *_, verb in shown} <= known
     nouns = {" ".join(noun) for *noun, verb in shown if verb == "ls"}

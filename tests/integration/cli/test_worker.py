@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from pyadeq import Adeq, Queue
-from pyadeq.ext.cli import worker_run
+from pyadeq.ext.cli.worker import run as worker_run
 from tests.integration.cli.run import adeq, answer, error, lines
 from tests.integration.workers import HANDLERS, Start, get, probe, starting
 from tests.quick import slow_after

@@ -20,7 +20,7 @@ from redis.retry import Retry
 from pyadeq import Adeq, Queue
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.cli.migrate_report import NOTHING
+from pyadeq.ext.cli.migrate.report import NOTHING
 from pyadeq.ext.move.migrate import CeleryQueues, Migration, State, enqueuer, escrow
 from pyadeq.ext.move.migrate.enqueuer import OTHER
 from tests.integration.cli.run import adeq as command

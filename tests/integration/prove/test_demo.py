@@ -16,8 +16,8 @@ import typer
 
 from pyadeq import Adeq, Backoff, Queue, Task
 from pyadeq import asyncio as aio
-from pyadeq.ext.cli import demo as command
-from pyadeq.ext.cli.common import Format
+from pyadeq.ext.cli.prove import demo as command
+from pyadeq.ext.cli.shared.common import Format
 from pyadeq.ext.prove.demo import plan
 from pyadeq.ext.prove.demo.history import History
 from pyadeq.ext.prove.demo.job import count, parse

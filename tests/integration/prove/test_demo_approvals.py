@@ -11,8 +11,8 @@ import pytest
 import typer
 
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli import demo as command
-from pyadeq.ext.cli.common import Format
+from pyadeq.ext.cli.prove import demo as command
+from pyadeq.ext.cli.shared.common import Format
 from pyadeq.ext.prove.demo.approvals import VICTIM, ApprovalsReport, act
 from pyadeq.ext.prove.demo.approvals_plan import AUTOMATIC, HELD, REVISED, VETOED
 from pyadeq.ext.prove.demo.approvals_proof import Facts, prove

@@ -17,7 +17,7 @@ import pytest
 import pyadeq
 from pyadeq import Lease, RateLimited, Task
 from pyadeq.asyncio import Adeq, Queue, Tasks
-from pyadeq.ext.cli.logs import Lines, LogFormat
+from pyadeq.ext.cli.shared.logs import Lines, LogFormat
 from tests.integration.running import adeq, queue, working
 from tests.integration.worker import crunching
 from tests.integration.workers import ROOT, Start, Started, starting

@@ -14,7 +14,7 @@ import pytest
 
 from pyadeq import Adeq, EmbeddedServer, Queue, TaskView
 from pyadeq.errors import ConfigError
-from pyadeq.ext.cli.handlers import load_handler
+from pyadeq.ext.cli.worker.handlers import load_handler
 from tests.quick import slow_after
 from tests.waiting import DEADLINE, wait_until
 

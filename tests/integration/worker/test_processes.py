@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pyadeq import Queue
-from pyadeq.ext.cli.ending import ending_signals
-from pyadeq.ext.cli.worker_processes import Child
+from pyadeq.ext.cli.shared.ending import ending_signals
+from pyadeq.ext.cli.worker.processes import Child
 from tests.integration.cli.run import COMMAND, environment
 from tests.integration.deployments import commands
 from tests.integration.workers import Start, Started, get, probe, starting

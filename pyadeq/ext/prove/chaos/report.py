@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from pyadeq import library
-from pyadeq.ext.cli.common import safe
-from pyadeq.ext.cli.tables import columns
 from pyadeq.ext.prove.chaos.case import Verdict
 from pyadeq.ext.prove.chaos.history import History
 from pyadeq.ext.prove.chaos.parts import PARTS
+from pyadeq.ext.shared.columns import columns
+from pyadeq.ext.shared.terminal import safe
 
 SHOWN = 10  # violations in the table
 NAMES = {

@@ -11,7 +11,6 @@ from time import monotonic, sleep, time
 
 from pyadeq import Change, ChangeAnswer, Changes, Result
 from pyadeq.errors import AdeqError
-from pyadeq.ext.cli.common import iso
 from pyadeq.ext.prove.demo.approvals_plan import (
     ASSESSOR,
     AUTOMATIC,
@@ -27,6 +26,7 @@ from pyadeq.ext.prove.demo.approvals_plan import (
     SLOT,
     VETOED,
 )
+from pyadeq.models.base import iso
 
 Say = Callable[[str], None]
 POLL = 0.02  # seconds

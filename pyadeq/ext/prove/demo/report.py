@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pyadeq.ext.cli.tables import columns
 from pyadeq.ext.prove.demo.proof import Check
+from pyadeq.ext.shared.columns import columns
 
 
 class Times(BaseModel):

@@ -12,7 +12,6 @@ from redis import Redis
 
 from pyadeq import Adeq, Backoff, EmbeddedServer, Queue
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.ext.cli.common import iso
 from pyadeq.ext.prove.demo.history import History, read_history
 from pyadeq.ext.prove.demo.job import Counts, count
 from pyadeq.ext.prove.demo.plan import MISSING, QUEUE, Plan, make_plan
@@ -20,6 +19,7 @@ from pyadeq.ext.prove.demo.proof import Check, Expected, kill_was_survived, prov
 from pyadeq.ext.prove.demo.report import Killed, Report, Setup, Times
 from pyadeq.ext.prove.demo.view import Progress, View
 from pyadeq.ext.prove.demo.workers import CONCURRENCY, Kill, Workers
+from pyadeq.models.base import iso
 
 WORKERS = 2
 LEASE = 3.0

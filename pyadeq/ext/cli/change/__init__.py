@@ -1,0 +1,1 @@
+"""The commands of changes, and the inbox of a reviewer."""

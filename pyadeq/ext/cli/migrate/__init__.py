@@ -1,0 +1,1 @@
+"""The commands that move data of other queues into pyadeq, and queues to other servers."""

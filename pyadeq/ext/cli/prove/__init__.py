@@ -1,0 +1,1 @@
+"""Chaos runs, benchmarks and the demo."""

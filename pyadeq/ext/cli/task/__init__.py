@@ -1,0 +1,1 @@
+"""The commands of tasks, and of what workers do with single tasks in scripts."""
