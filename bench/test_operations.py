@@ -288,4 +288,4 @@ def test_take_and_end(measure: Measure, queue: Queue) -> None:
 
 @message
 def test_steer_a_worker(measure: Measure, queue: Queue) -> None:
-    assert measure(lambda: queue.steer([WORKER], capacity=1 + next(numbers) % 100)) == [WORKER]
+    assert measure(lambda: queue.control([WORKER], capacity=1 + next(numbers) % 100)) == [WORKER]

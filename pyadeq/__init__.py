@@ -123,7 +123,7 @@ if TYPE_CHECKING:
         ReviewerStats,
         ReviewPolicy,
     )
-    from pyadeq.models.config import ConfigValue, ConfigVersion, Mark
+    from pyadeq.models.config import Annotation, ConfigValue, ConfigVersion
     from pyadeq.models.events import Event, EventBatch, EventGap, EventGroup, EventGroups, EventsTrimmed
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
@@ -178,6 +178,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adeq",
     "AdeqError",
+    "Annotation",
     "At",
     "Backoff",
     "BadArgument",
@@ -273,7 +274,6 @@ __all__ = [
     "Locks",
     "LogLine",
     "Mailbox",
-    "Mark",
     "Migration",
     "NounCalls",
     "Outcome",

@@ -43,7 +43,7 @@ MODELS: dict[str, str] = {
         "ChangeSummary ChangePage InboxEntry ReviewerStats Inbox ChangeStats ChangeAnswer FollowTask ReviewPolicy "
         "Delegation Delegations Delivered"
     ),
-    "config": "ConfigValue Mark ConfigVersion",
+    "config": "ConfigValue Annotation ConfigVersion",
     "events": "Event EventGap EventBatch EventGroup EventGroups EventsTrimmed",
     "limit": "Limit LimitUse",
     "lock": (

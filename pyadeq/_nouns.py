@@ -48,8 +48,8 @@ METHODS = '''
     def {plural}(self, *, timeout: Seconds | None = None) -> AsyncIterator[str]:
         """Iterate over the names of the {titles} under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """

@@ -115,7 +115,7 @@ if TYPE_CHECKING:
         ReviewerStats,
         ReviewPolicy,
     )
-    from pyadeq.models.config import ConfigValue, ConfigVersion, Mark
+    from pyadeq.models.config import Annotation, ConfigValue, ConfigVersion
     from pyadeq.models.events import Event, EventBatch, EventGap, EventGroup, EventGroups, EventsTrimmed
     from pyadeq.models.limit import Limit, LimitUse
     from pyadeq.models.lock import (
@@ -170,6 +170,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Adeq",
     "AdeqError",
+    "Annotation",
     "At",
     "Backoff",
     "BadArgument",
@@ -267,7 +268,6 @@ __all__ = [
     "Locks",
     "LogLine",
     "Mailbox",
-    "Mark",
     "Migration",
     "NounCalls",
     "Outcome",

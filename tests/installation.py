@@ -57,7 +57,7 @@ async def set_up(adeq: Adeq) -> None:
     await adeq.rates("api").set_rule("fast", algorithm="gcra", limit=5, period=1)
     await adeq.rates("api").set_rule("slow", algorithm="log", limit=50, period=60, shadow=True)
     await adeq.client.set(f"{adeq.locks('damaged').base}:config", "of another program")
-    await adeq.mark("v1.1")
+    await adeq.annotate("v1.1")
 
 
 async def produce(adeq: Adeq, queue: Queue) -> None:
@@ -68,7 +68,7 @@ async def produce(adeq: Adeq, queue: Queue) -> None:
         day = (monotonic() - began) / DAY
         if day > DEPLOYED and not Release.faulty:
             Release.faulty = True
-            await adeq.mark("v1.2")
+            await adeq.annotate("v1.2")
         load = 1.2 + math.sin(2 * math.pi * day)
         for _ in range(random.choice((0, 1, 2)) if random.random() < load / 2 else 0):
             receipt = await queue.enqueue(b"", kind=random.choice(KINDS), delay=random.choice((0, 0, 5)))

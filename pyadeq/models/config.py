@@ -26,7 +26,7 @@ class ConfigValue(NamedTuple):
         return read_json(self.value)
 
 
-class Mark(NamedTuple):
+class Annotation(NamedTuple):
     """A moment that charts show, such as a deployment. actor: who has made it, as the call said it."""
 
     at: float

@@ -111,7 +111,7 @@ class Storm:
 def _wait(run: Run, seconds: float) -> None:
     until = monotonic() + seconds
     while monotonic() < until:
-        run.tend()
+        run.maintain()
         sleep(TICK)
 
 

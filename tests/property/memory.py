@@ -89,7 +89,7 @@ def state(adeq: Adeq) -> tuple[int, int]:
 
 
 def care(adeq: Adeq) -> None:
-    """What `adeq tend` does: calls forget what they no longer need to remember."""
+    """What `adeq maintain` does: calls forget what they no longer need to remember."""
     while adeq.locks("soak").reap():
         pass
     while adeq.sessions("soak").sweep():

@@ -38,7 +38,7 @@ def noun(word: str, title: str, method: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("title", "method", "taken"),
     [
-        ("mark", "badges", "marks is in pyadeq/_async/client/client.py"),  # a method of the client
+        ("annotation", "badges", "annotations is in pyadeq/_async/client/client.py"),  # a method of the client
         ("badge", "names", "names is in pyadeq/_async/client/source.py"),
         ("badge", "client", "client is in pyadeq/_async/client/client.py"),  # an attribute
         ("queue", "badges", "queues is in the noun queue"),

@@ -175,14 +175,14 @@ class Keeper(Generic[H]):
 
     async def _loop(self, process: Process[H]) -> None:
         try:
-            while self._tend(process):
+            while self._maintain(process):
                 if (pause := process.wake_at - self.here()) > 0:
                     await process.changed.wait(min(pause, IDLE))
         except BaseException:
             process.looping = False
             raise
 
-    def _tend(self, process: Process[H]) -> bool:
+    def _maintain(self, process: Process[H]) -> bool:
         """Do what is due. Returns False if nothing is left to do. In between, it keeps no reference to a lease."""
         process.changed.clear()  # outside of the lock: a signal handler may have interrupted the one that sets it
         with process.lock:

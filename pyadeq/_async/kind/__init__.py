@@ -59,6 +59,6 @@ class Kinds(Noun):
         return f"no worker of {self.name!r} has published the kind {id!r}{hint(id, known)}" if known else None
 
     async def expire(self, limit: int = 100) -> int:
-        """Delete kinds that no worker has published for a day, and return how many. `adeq tend` does it."""
+        """Delete kinds that no worker has published for a day, and return how many. `adeq maintain` does it."""
         expired: int = (await self._call("expire", limit=limit)).expired
         return expired

@@ -61,7 +61,7 @@ class QueueAreas(Producing, WholeNames):
     configure = forward("settings", QueueSettings.change)
 
     worker = forward("workers", QueueWorkers.get)
-    steer = forward("workers", QueueWorkers.steer)
+    control = forward("workers", QueueWorkers.control)
     register = forward("workers", QueueWorkers.register)
     deregister = forward("workers", QueueWorkers.deregister)
     beat = forward("workers", QueueWorkers.beat)

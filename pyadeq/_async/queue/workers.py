@@ -1,4 +1,4 @@
-"""The workers of a queue: listing and steering them."""
+"""The workers of a queue: listing and controlling them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_WORKERS = 200
 
 
 class QueueWorkers(Area):
-    """`queue.workers`: lists and steers workers. `queue.workers()` is `queue.workers.list()`."""
+    """`queue.workers`: lists and controls workers. `queue.workers()` is `queue.workers.list()`."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities) -> None:
         super().__init__(runner, calls)
@@ -51,7 +51,7 @@ class QueueWorkers(Area):
             if not cursor:
                 return [found[name] for name in sorted(found)]
 
-    async def steer(
+    async def control(
         self,
         workers: Sequence[str] = (),
         *,

@@ -27,7 +27,7 @@ from pyadeq._twins import sleep
 from pyadeq.codec import Codec
 from pyadeq.errors import BadArgument, ClientClosed, ConfigError
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, utf8
-from pyadeq.models.config import Mark
+from pyadeq.models.config import Annotation
 
 if TYPE_CHECKING:  # redis-py is imported when a client is made; the modules of a noun when it is first used
     from redis import Redis, RedisCluster
@@ -44,7 +44,7 @@ T = TypeVar("T")
 USUAL_RETRY = 5.0
 # Seconds by which a server may be late in ending a wait.
 LATE = 5.0
-LONGEST_MARK = 200
+LONGEST_ANNOTATION = 200
 
 
 @dataclass(frozen=True)
@@ -238,27 +238,27 @@ class Adeq(Nouns):
         """Enqueue a task and wait for its result; see `Queue.run`."""
         return self.queue(queue).run(payload, wait=wait, **options)
 
-    def mark(self, text: str, *, actor: str | None = None) -> None:
+    def annotate(self, text: str, *, actor: str | None = None) -> None:
         """Record a moment that charts show, such as the deployment of a version. The last 100 are kept.
 
-        A mark belongs to the installation, not to a queue. It is a version of the name `deployment` in the config
-        namespace `_marks`.
+        An annotation belongs to the installation, not to a queue. It is a version of the name `deployment` in the
+        config namespace `_marks`.
 
         text: 1 to 200 characters.
         """
-        if not 1 <= len(text) <= LONGEST_MARK:
-            raise BadArgument("ADEQ_ARG", "pyadeq", f"text: {len(text)} characters; allowed: 1 to {LONGEST_MARK}")
+        if not 1 <= len(text) <= LONGEST_ANNOTATION:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"text: {len(text)} characters; allowed: 1 to {LONGEST_ANNOTATION}")
         self.config("_marks").set("deployment", utf8(text, "text"), actor=actor)
 
-    def marks(self, since: Moment = 0) -> list[Mark]:
-        """Return the marks since a time, oldest first."""
+    def annotations(self, since: Moment = 0) -> list[Annotation]:
+        """Return the annotations since a time, oldest first."""
         first = to_epoch_ms("since", since) / 1000
-        found: list[Mark] = []
+        found: list[Annotation] = []
         for one in self.config("_marks").history("deployment"):
             if one.at < first:
                 break
             if one.value is not None:
-                found.append(Mark(one.at, one.value.decode(errors="replace"), one.actor))
+                found.append(Annotation(one.at, one.value.decode(errors="replace"), one.actor))
         return found[::-1]
 
     def batching(self) -> Batching | None:

@@ -35,8 +35,8 @@ class Nouns(NounSource):
     def change_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the change domains under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -52,8 +52,8 @@ class Nouns(NounSource):
     def config_namespaces(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the config namespaces under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -69,8 +69,8 @@ class Nouns(NounSource):
     def catalogs(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the catalogs under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -86,8 +86,8 @@ class Nouns(NounSource):
     def lock_domains(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the lock domains under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -103,8 +103,8 @@ class Nouns(NounSource):
     def queues(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the queues under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -120,8 +120,8 @@ class Nouns(NounSource):
     def rate_namespaces(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the rate namespaces under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -137,8 +137,8 @@ class Nouns(NounSource):
     def registries(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the registries under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """
@@ -154,8 +154,8 @@ class Nouns(NounSource):
     def session_realms(self, *, timeout: Seconds | None = None) -> Iterator[str]:
         """Iterate over the names of the session realms under the client's prefix and slot: each once, in any order.
 
-        They come from a registry, if `adeq serve` or `adeq tend` keeps it complete; see `names`. Otherwise this scans
-        all keys, in a cluster those of every primary: about a second for a million keys.
+        They come from a registry, if `adeq serve` or `adeq maintain` keeps it complete; see `names`. Otherwise this
+        scans all keys, in a cluster those of every primary: about a second for a million keys.
 
         timeout: seconds for the scan; after them, WaitTimeout is raised if keys are left.
         """

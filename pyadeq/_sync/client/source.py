@@ -88,7 +88,7 @@ class NounSource:
     def update_registries(self, *, share: float = 0.1, every: Seconds = 0) -> dict[str, int]:
         """Scan all keys once, and make the registries of names complete: add what is missing, remove what was deleted.
 
-        `adeq serve` and `adeq tend` do it once a minute. A scan that fails removes nothing. Returns how many names
+        `adeq serve` and `adeq maintain` do it once a minute. A scan that fails removes nothing. Returns how many names
         were `added` and `removed`.
 
         share: the part of the time that the server may spend on the scan, above 0 to 1. every: do nothing if a complete

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/workers.py by pyadeq/_unasync.py; do not edit.
-"""The workers of a queue: listing and steering them."""
+"""The workers of a queue: listing and controlling them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_WORKERS = 200
 
 
 class QueueWorkers(Area):
-    """`queue.workers`: lists and steers workers. `queue.workers()` is `queue.workers.list()`."""
+    """`queue.workers`: lists and controls workers. `queue.workers()` is `queue.workers.list()`."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities) -> None:
         super().__init__(runner, calls)
@@ -52,7 +52,7 @@ class QueueWorkers(Area):
             if not cursor:
                 return [found[name] for name in sorted(found)]
 
-    def steer(
+    def control(
         self,
         workers: Sequence[str] = (),
         *,

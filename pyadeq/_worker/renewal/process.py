@@ -76,7 +76,7 @@ class ProcessRenewal:
     async def start(self) -> None:
         """Start the helper; returns when it is ready. ConfigError if it cannot be started."""
         await self._launch()
-        self._tasks = [asyncio.create_task(self._tend()), asyncio.create_task(self._beat())]
+        self._tasks = [asyncio.create_task(self._maintain()), asyncio.create_task(self._beat())]
 
     def hold(self, leases: Iterable[Held], lease: float) -> None:
         """Renew these too; the helper's pipe has them when this returns. lease: seconds."""
@@ -183,7 +183,7 @@ class ProcessRenewal:
         if self._held:
             self._tell_held(self._pairs)
 
-    async def _tend(self) -> None:
+    async def _maintain(self) -> None:
         """Listen to the helper; when it ends, let a thread do its work until there is another."""
         pause = SHORTEST_PAUSE
         while helper := self._helper:

@@ -42,14 +42,14 @@ class Commands(Root):
 
     verbs: ClassVar = {
         "inbox": "List the changes that wait for your answer, the most urgent first.",
-        "mark": "Record a moment that charts show, such as a deployment.",
+        "annotate": "Record a moment that charts show, such as a deployment.",
         "server": "Run a private server that your terminals share.",
         "serve": "Serve the REST interface of queues, locks, changes and all else.",
         "metrics": "Export metrics for Prometheus.",
         "send": "Send webhooks and posts.",
-        "tend": "Do what has to happen without being asked, for a whole installation.",
+        "maintain": "Do what has to happen without being asked, for a whole installation.",
         "doctor": "Check a server's settings and say what to change, why and how.",
-        "restored": "After a restore of old data: end all sessions and tokens, and raise the fences.",
+        "after-restore": "After a restore of old data: end all sessions and tokens, and raise the fences.",
         "chaos": "Test whether this deployment loses anything when it fails.",
         "bench": "Measure the cost of a task, a worker's throughput and latency.",
         "bindings": "Write a client for another language.",
@@ -121,7 +121,8 @@ def help_of(name: str) -> str:
 @cache
 def module_of(name: str) -> str | None:
     """The module of a command or noun, if it has one of its own. It is not imported."""
-    for path in (f"{name}/app", name, *(f"{room}/{name}" for room in ROOMS)):
+    word = name.replace("-", "_")
+    for path in (f"{word}/app", word, *(f"{room}/{word}" for room in ROOMS)):
         if (HERE / f"{path}.py").exists():
             return f"pyadeq.ext.cli.{path.replace('/', '.')}"
     return None
@@ -133,7 +134,7 @@ def command_of(name: str) -> Any:
     module: Any = import_module(module_of(name) or f"pyadeq.ext.cli.shared.{'made' if name in made() else 'generated'}")
     alone = typer.Typer(**PLAIN)
     if help := Commands.verbs.get(name):
-        alone.command(name, short_help=help)(getattr(module, name))
+        alone.command(name, short_help=help)(getattr(module, name.replace("-", "_")))
     else:
         group = module.app if module_of(name) else module.Commands(name).app
         if name in made():

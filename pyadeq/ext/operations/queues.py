@@ -72,7 +72,7 @@ OPERATIONS: Final = (
     Operation("GET /queues/{queue}/workers/{name}", QueueWorkers.get, "observe", "workers").at_terminal(
         "worker show NAME", "Show everything about a worker."
     ),
-    Operation("POST /queues/{queue}/workers:steer", QueueWorkers.steer, "operate", "workers"),
+    Operation("POST /queues/{queue}/workers:control", QueueWorkers.control, "operate", "workers"),
     Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits", etag=True),
     Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits", etag=True),
     Operation("PUT /queues/{queue}/limits/{key}", Limits.set, "operate", "limits", create=True),

@@ -78,16 +78,16 @@ async def test_partitions_are_added_up(adeq: Adeq, clock: Clock) -> None:
 
 async def test_marks(url: str, base_name: str) -> None:
     async with Adeq.from_url(url, prefix=base_name) as adeq:
-        assert await adeq.marks() == []
-        await adeq.mark("v1.1", actor="ann")
-        await adeq.mark("v1.2 ü")
-        first, second = await adeq.marks()
+        assert await adeq.annotations() == []
+        await adeq.annotate("v1.1", actor="ann")
+        await adeq.annotate("v1.2 ü")
+        first, second = await adeq.annotations()
         assert [(one.text, one.actor) for one in (first, second)] == [("v1.1", "ann"), ("v1.2 ü", "")]
         assert first.at <= second.at
-        assert await adeq.marks(second.at + 1) == []
+        assert await adeq.annotations(second.at + 1) == []
         for text in ("", "x" * 201):
             with pytest.raises(BadArgument, match="allowed: 1 to 200"):
-                await adeq.mark(text)
+                await adeq.annotate(text)
 
 
 async def test_a_minute_of_partitions_is_left_out_until_all_have_it(adeq: Adeq, clock: Clock) -> None:

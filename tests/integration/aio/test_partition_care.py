@@ -143,8 +143,8 @@ async def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
     assert worker
     assert (worker.capacity, worker.heard, worker.mode) == (5, True, "run")
     assert await queue.worker("w3") is None
-    assert await queue.steer(["w2", "w3"], mode="quiet") == ["w2"]
-    assert sorted(await queue.steer(everybody=True, capacity=2)) == ["w1", "w2"]
+    assert await queue.control(["w2", "w3"], mode="quiet") == ["w2"]
+    assert sorted(await queue.control(everybody=True, capacity=2)) == ["w1", "w2"]
     for part in await queue.partitions():
         steered = await queue.part(part.tag).worker("w2")
         assert steered
@@ -153,7 +153,7 @@ async def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
     assert worker
     assert not worker.heard
     with pytest.raises(BadArgument, match="one of these"):
-        await queue.steer()
+        await queue.control()
 
 
 async def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:

@@ -52,26 +52,26 @@ async def test_who_is_silent_for_30_seconds_is_gone(queue: Queue, clock: Clock) 
     await queue.beat([], worker="b")
     clock.tick(2)
     assert await names(queue) == ["b"]
-    assert await queue.steer(everybody=True, mode="quiet") == ["b"]
+    assert await queue.control(everybody=True, mode="quiet") == ["b"]
 
 
 async def test_steered_workers_are_called_and_hear_what_is_wanted(queue: Queue) -> None:
-    assert await queue.steer(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
+    assert await queue.control(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
     assert await queue.block_as("a", (), 5) == ""
     assert await queue.block_as("a", (), 0.01) is None, "one call is enough"
     heard = await queue.beat([], worker="a")
     assert (heard.mode, heard.capacity) == ("quiet", 7)
-    assert await queue.steer(group="gpu", mode="run") == ["a", "b"]
+    assert await queue.control(group="gpu", mode="run") == ["a", "b"]
     heard = await queue.beat([], worker="a")
     assert (heard.mode, heard.capacity) == ("run", 7)
-    await queue.steer(["a"], mode="stop")
+    await queue.control(["a"], mode="stop")
     await queue.register("a")
     assert (await queue.beat([], worker="a")).mode == "stop", "the one before has not heard it"
     await queue.register("a")
     assert (await queue.beat([], worker="a")).mode == "run", "the one before has heard it"
     for nobody in ({}, {"workers": ["a"], "everybody": True}):
         with pytest.raises(BadArgument, match="one of these"):
-            await queue.steer(mode="run", **nobody)  # type: ignore[arg-type]
+            await queue.control(mode="run", **nobody)  # type: ignore[arg-type]
 
 
 async def test_a_cancelled_task_calls_its_worker(queue: Queue) -> None:

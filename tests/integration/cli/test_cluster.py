@@ -107,7 +107,7 @@ def test_sentinels_say_where_the_server_is(binary: Path, tmp_path: Path) -> None
         assert report["server"] == url
         advice = [line for check in report["checks"] for line in check["how"]]
         assert any(f"-p {watched.primary.port}" in line for line in advice)
-        assert adeq("tend", "--once", "--url", url).status == 0
+        assert adeq("maintain", "--once", "--url", url).status == 0
         assert "adeq_up 1.0" in adeq("metrics", "--once", "--url", url).stdout
         history = str(tmp_path / "history")
         ended = adeq("chaos", "--url", url, "--seconds", "1", "--history", history)

@@ -232,7 +232,7 @@ def test_history_and_marks(url: str, base_name: str) -> None:
         queue.enqueue(b"")
         remembered(queue, 6, client)
     place = ("--url", url, "--prefix", base_name)
-    assert adeq("mark", "v1.2", "--as", "ann", *place).stdout == "marked: v1.2\n"
+    assert adeq("annotate", "v1.2", "--as", "ann", *place).stdout == "annotated: v1.2\n"
     found = adeq("queue", "history", "jobs", "-o", "jsonl", *place).stdout.splitlines()
     *points, mark = [json.loads(line) for line in found]
     assert [point["completed"] for point in points] == [1, 2, 3, 4, 5]
@@ -241,7 +241,7 @@ def test_history_and_marks(url: str, base_name: str) -> None:
     table = lines("queue", "history", "jobs", *place, COLUMNS="200")
     assert table[1][1:] == ["0.02", "0.02", "0.00", "0.00", "7", "1", "1", "s"]
     assert table[-1][-1] == "v1.2"
-    assert [row[1:] for row in lines("mark", *place)[1:]] == [["v1.2", "ann"]]
+    assert [row[1:] for row in lines("annotate", *place)[1:]] == [["v1.2", "ann"]]
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_watch_shows_the_past(url: str, base_name: str) -> None:
         queue = client.queue("jobs")
         queue.enqueue(b"")
         remembered(queue, 6, client)
-        client.mark("v1.2")
+        client.annotate("v1.2")
     arguments = ["queue", "watch", "jobs", "--for", "100ms", "--url", url, "--prefix", base_name]
     look = answer(*arguments)
     assert look["past"]["completed"] == [0.02, 0.03, 0.05, 0.07, 0.08]

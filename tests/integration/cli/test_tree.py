@@ -313,7 +313,7 @@ SLOW = {
     "metrics",
     "serve",
     "send",
-    "tend",
+    "maintain",
     "worker run",
     *(f"{noun} {verb}" for noun in ("webhook", "post") for verb in ("run", "test")),
     "server",

@@ -202,7 +202,7 @@ def test_a_configured_worker_and_queues_run_in_one_process(
         wait_until(lambda: probe(worker, "/ready")[0] == 200)
         ready = probe(worker, "/ready")[1]
         assert (ready["concurrency"], ready["done"], ready["failed"]) == (3 + 10 + 10, 3, 1)
-        first.workers.steer(["w1"], mode="stop")
+        first.workers.control(["w1"], mode="stop")
         wait_until(lambda: "worker stopped" in worker.log)
         assert fax.run({"text": "on"}, kind="send", wait=DEADLINE) == "ON"
     worker.child.send_signal(signal.SIGTERM)
@@ -218,7 +218,7 @@ def test_a_function_runs_for_several_queues_and_restarts_as_a_whole(start: Start
         other = client.queue(f"{queue.name}.b")
         worker = start("jobs:handle", "--name", "w1", "--queue", queue.name, "--queue", other.name)
         assert [one.run(1, wait=DEADLINE) for one in (queue, other)] == [1, 1]
-        other.workers.steer(["w1"], mode="restart")
+        other.workers.control(["w1"], mode="restart")
         wait_until(lambda: worker.log.count("worker started") == 4)
         assert [one.run(2, wait=DEADLINE) for one in (queue, other)] == [2, 2]
         queue.register("w1")  # elsewhere: this worker ends with an error, and so does the process
@@ -235,7 +235,7 @@ def test_a_function_runs_for_several_queues_and_restarts_as_a_whole(start: Start
         (["apps:first", "apps:worker"], "apps:worker: another worker here has this queue; name each once"),
         (["apps:handle", "--queue", "a", "--queue", "a"], "apps:handle: another worker here has this queue"),
         (["apps:mail", "--exec", "cat"], "run what? Name MODULE:NAME, or a program with --exec: one of the two"),
-        (["apps:worker", "--tend"], "--tend: a queue of pyadeq.asyncio is not accepted"),
+        (["apps:worker", "--maintain"], "--maintain: a queue of pyadeq.asyncio is not accepted"),
     ],
 )
 def test_what_contradicts_a_worker_is_refused(
@@ -373,7 +373,7 @@ def test_who_is_meant_must_be_said(arguments: list[str]) -> None:
 
 def test_all_are_asked_only_after_a_yes(queue: Queue, place: dict[str, Any]) -> None:
     queue.register("w1")
-    assert "steers all workers of queue" in error(2, "worker", "stop", "--all", **place)
+    assert "controls all workers of queue" in error(2, "worker", "stop", "--all", **place)
 
 
 @pytest.mark.slow

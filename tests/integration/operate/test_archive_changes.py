@@ -9,7 +9,7 @@ import pytest
 
 from pyadeq import Adeq, Change, Changes
 from pyadeq.ext.operate.archive import Archive, Archived
-from pyadeq.ext.operate.tend import Tender
+from pyadeq.ext.operate.maintain import Maintainer
 from tests.integration.cli.run import adeq as command
 from tests.integration.cli.run import answer
 from tests.integration.conftest import Clock
@@ -105,7 +105,7 @@ def test_a_record_stays_when_its_change_is_removed(
     changes.configure(keep=60)
     clock.tick(61)
     archive = Archive(str(tmp_path))
-    found = {one.care: one.done for one in Tender(client, archive=archive, only=["changes", "archive"]).step()}
+    found = {one.care: one.done for one in Maintainer(client, archive=archive, only=["changes", "archive"]).step()}
     assert (found["archive"]["changes"], found["changes"]) == (4, {"deleted": 4})
     assert changes.get("done") is None
     archive.write(client)

@@ -265,12 +265,12 @@ def test_groups_in_a_slot(url: str, base_name: str) -> None:
 
 def test_marks_are_times(adeq: Adeq) -> None:
     for number in range(MARKS + 2):
-        adeq.mark(f"v{number}")
-    adeq.mark("v5")  # back again
+        adeq.annotate(f"v{number}")
+    adeq.annotate("v5")  # back again
     marks = {key[1]: value for key, value in scraped(adeq).items() if key[0] == "adeq_mark_timestamp_seconds"}
     assert marks.keys() == {f"v{number}" for number in range(3, MARKS + 2)}
     assert max(marks, key=marks.__getitem__) == "v5"
-    assert marks["v5"] == adeq.marks()[-1].at
+    assert marks["v5"] == adeq.annotations()[-1].at
 
 
 def test_many_lanes_have_few_series(adeq: Adeq) -> None:

@@ -34,7 +34,7 @@ async def test_the_chart_has_lines_marks_and_a_table(adeq: Adeq, http: AsyncClie
     await adeq.queue("mail").enqueue(1)
     await adeq.client.delete(f"{adeq.queue('mail').base}:history:minutes")
     await snapshots(adeq, (0, 0), (600, 60), (660, 660))
-    await adeq.mark("v1 <b>", actor="ann")
+    await adeq.annotate("v1 <b>", actor="ann")
     page = (await http.get(QUEUE)).text
     chart = page[page.index('<svg class="chart"') : page.index("</svg>")]
     lines = dict(re.findall(r'<polyline class="line-(\w+)" points="([^"]+)"', chart))

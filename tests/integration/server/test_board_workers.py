@@ -30,7 +30,7 @@ async def test_workers_are_shown_with_their_tasks(adeq: Adeq, asking: Ask) -> No
         assert 'href="/queues/mail/tasks/a%2Fb"' in text
         assert "secret-user" not in text
         assert "n1" not in text
-        assert ":steer" not in text
+        assert ":control" not in text
     assert (await http.get("/workers?queue=news")).status_code == 404
     assert (await http.get("/workers?queue=_bulk")).status_code == 404
     assert "n1" in (await asking().get("/workers")).text
@@ -38,7 +38,7 @@ async def test_workers_are_shown_with_their_tasks(adeq: Adeq, asking: Ask) -> No
 
 async def test_requests_to_workers_are_forms(adeq: Adeq, asking: Ask) -> None:
     await crew(adeq)
-    http, steer = asking("operator"), "/do/v1/queues/mail/workers:steer"
+    http, steer = asking("operator"), "/do/v1/queues/mail/workers:control"
     workers = adeq.queue("mail").workers
     assert f'action="{steer}"' in (await http.get("/workers?queue=mail")).text
     said = "w1 was asked to claim no more."
@@ -56,7 +56,9 @@ async def test_requests_to_workers_are_forms(adeq: Adeq, asking: Ask) -> None:
 
 async def test_a_reader_sends_no_request(adeq: Adeq, asking: Ask) -> None:
     await crew(adeq)
-    refused = await asking("observer").post("/do/v1/queues/mail/workers:steer", data={"group": "blue", "mode": "stop"})
+    refused = await asking("observer").post(
+        "/do/v1/queues/mail/workers:control", data={"group": "blue", "mode": "stop"}
+    )
     assert refused.status_code == 403
     assert {one.mode for one in await adeq.queue("mail").workers.list()} == {"run"}
 

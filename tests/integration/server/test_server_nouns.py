@@ -157,7 +157,7 @@ async def test_names_are_those_that_one_may_know(adeq: Adeq, asking: Ask) -> Non
     for name in ("mail", "news-1", "news-2"):
         await adeq.queue(name).enqueue(1)
     await adeq.config("app").set("a", 1)
-    await adeq.mark("v1")  # in a namespace of the service's own
+    await adeq.annotate("v1")  # in a namespace of the service's own
     assert ok(await asking().get("/v1/queues")) == {"items": ["mail", "news-1", "news-2"], "complete": True}
     assert ok(await asking("observer", names=("news-*",)).get("/v1/queues"))["items"] == ["news-1", "news-2"]
     assert ok(await asking("lock.observe").get("/v1/queues"))["items"] == []
@@ -170,7 +170,7 @@ FOR_PROGRAMS = "it holds something in the process of the caller"
 IN_BATCHES = "the same as the method for one, or for all"
 BY_HAND = "it has a function of its own"
 SECRET = "it needs the id of a session, which is a secret of its user"
-CARE = "workers, `adeq doctor` or `adeq tend` do it"
+CARE = "workers, `adeq doctor` or `adeq maintain` do it"
 LEFT_OUT = {
     api.QueueAdmin: {
         "expire": CARE,

@@ -79,16 +79,16 @@ def test_partitions_are_added_up(adeq: Adeq, clock: Clock) -> None:
 
 def test_marks(url: str, base_name: str) -> None:
     with Adeq.from_url(url, prefix=base_name) as adeq:
-        assert adeq.marks() == []
-        adeq.mark("v1.1", actor="ann")
-        adeq.mark("v1.2 ü")
-        first, second = adeq.marks()
+        assert adeq.annotations() == []
+        adeq.annotate("v1.1", actor="ann")
+        adeq.annotate("v1.2 ü")
+        first, second = adeq.annotations()
         assert [(one.text, one.actor) for one in (first, second)] == [("v1.1", "ann"), ("v1.2 ü", "")]
         assert first.at <= second.at
-        assert adeq.marks(second.at + 1) == []
+        assert adeq.annotations(second.at + 1) == []
         for text in ("", "x" * 201):
             with pytest.raises(BadArgument, match="allowed: 1 to 200"):
-                adeq.mark(text)
+                adeq.annotate(text)
 
 
 def test_a_minute_of_partitions_is_left_out_until_all_have_it(adeq: Adeq, clock: Clock) -> None:

@@ -144,8 +144,8 @@ def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
     assert worker
     assert (worker.capacity, worker.heard, worker.mode) == (5, True, "run")
     assert queue.worker("w3") is None
-    assert queue.steer(["w2", "w3"], mode="quiet") == ["w2"]
-    assert sorted(queue.steer(everybody=True, capacity=2)) == ["w1", "w2"]
+    assert queue.control(["w2", "w3"], mode="quiet") == ["w2"]
+    assert sorted(queue.control(everybody=True, capacity=2)) == ["w1", "w2"]
     for part in queue.partitions():
         steered = queue.part(part.tag).worker("w2")
         assert steered
@@ -154,7 +154,7 @@ def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
     assert worker
     assert not worker.heard
     with pytest.raises(BadArgument, match="one of these"):
-        queue.steer()
+        queue.control()
 
 
 def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:

@@ -53,26 +53,26 @@ def test_who_is_silent_for_30_seconds_is_gone(queue: Queue, clock: Clock) -> Non
     queue.beat([], worker="b")
     clock.tick(2)
     assert names(queue) == ["b"]
-    assert queue.steer(everybody=True, mode="quiet") == ["b"]
+    assert queue.control(everybody=True, mode="quiet") == ["b"]
 
 
 def test_steered_workers_are_called_and_hear_what_is_wanted(queue: Queue) -> None:
-    assert queue.steer(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
+    assert queue.control(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
     assert queue.block_as("a", (), 5) == ""
     assert queue.block_as("a", (), 0.01) is None, "one call is enough"
     heard = queue.beat([], worker="a")
     assert (heard.mode, heard.capacity) == ("quiet", 7)
-    assert queue.steer(group="gpu", mode="run") == ["a", "b"]
+    assert queue.control(group="gpu", mode="run") == ["a", "b"]
     heard = queue.beat([], worker="a")
     assert (heard.mode, heard.capacity) == ("run", 7)
-    queue.steer(["a"], mode="stop")
+    queue.control(["a"], mode="stop")
     queue.register("a")
     assert (queue.beat([], worker="a")).mode == "stop", "the one before has not heard it"
     queue.register("a")
     assert (queue.beat([], worker="a")).mode == "run", "the one before has heard it"
     for nobody in ({}, {"workers": ["a"], "everybody": True}):
         with pytest.raises(BadArgument, match="one of these"):
-            queue.steer(mode="run", **nobody)  # type: ignore[arg-type]
+            queue.control(mode="run", **nobody)  # type: ignore[arg-type]
 
 
 def test_a_cancelled_task_calls_its_worker(queue: Queue) -> None:

@@ -117,7 +117,7 @@ async def test_a_quiet_worker_ends_what_runs_and_claims_no_more_until_it_is_to(q
     await queue.enqueue("first")
     async with registered(queue, handle, name="w", concurrency=2) as worker:
         await eventually(lambda: is_running(queue, 1))
-        assert await queue.steer(["w"], mode="quiet") == ["w"]
+        assert await queue.control(["w"], mode="quiet") == ["w"]
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
         await queue.enqueue("second")
         go_on.set()
@@ -125,7 +125,7 @@ async def test_a_quiet_worker_ends_what_runs_and_claims_no_more_until_it_is_to(q
         await asyncio.sleep(0.5)  # in which the mistake would be made
         assert await count(queue, "ready") == 1
         assert client.llen(f"{queue.base}:wake:any") == 1  # for another worker
-        await queue.steer(["w"], mode="run")
+        await queue.control(["w"], mode="run")
         await eventually(lambda: has_finished(queue, 2), AT_ONCE)
 
 
@@ -206,7 +206,7 @@ async def test_stop_and_restart_let_what_runs_end(queue: Queue, mode: Any) -> No
     worker = Worker(queue, handle, concurrency=2)
     running = asyncio.create_task(worker.run())
     await eventually(lambda: is_running(queue, 2))
-    assert await queue.steer(everybody=True, mode=mode) == [worker.name]
+    assert await queue.control(everybody=True, mode=mode) == [worker.name]
     await eventually(lambda: holds(lambda: worker.health().mode == mode), AT_ONCE)
     go_on.set()
     await asyncio.wait_for(running, DEADLINE)
@@ -223,9 +223,9 @@ async def test_a_worker_runs_as_many_at_a_time_as_is_wanted(queue: Queue) -> Non
     await queue.enqueue_many(range(30))
     async with registered(queue, handle, name="w", concurrency=2) as worker:
         await eventually(lambda: is_running(queue, 2))
-        await queue.steer(["w"], capacity=20)
+        await queue.control(["w"], capacity=20)
         await eventually(lambda: is_running(queue, 20), AT_ONCE)
-        await queue.steer(["w"], capacity=3)
+        await queue.control(["w"], capacity=3)
         await eventually(lambda: holds(lambda: worker.concurrency == 3), AT_ONCE)
         for finished in range(1, 20):  # what runs is left to end, and nothing follows until there is room
             places.release()
@@ -242,7 +242,7 @@ async def test_what_a_killed_worker_was_asked_is_heard_before_the_first_claim(qu
     """Its tasks may kill each worker before the first heartbeat."""
     await queue.enqueue(id="deadly")
     await queue.register("w")  # and is killed
-    assert await queue.steer(["w"], mode="stop") == ["w"]
+    assert await queue.control(["w"], mode="stop") == ["w"]
     worker = Worker(queue, forever, name="w")
     await asyncio.wait_for(worker.run(), DEADLINE)
     task = await queue.get("deadly")
@@ -256,7 +256,7 @@ async def test_what_was_wanted_while_the_connection_was_lost_is_heard_after_it(
     async with registered(queue, forever, name="w") as worker:
         await eventually(lambda: holds(lambda: worker._listener.awaits_work))
         await eventually(lambda: blocked(client))
-        await queue.steer(["w"], mode="quiet")
+        await queue.control(["w"], mode="quiet")
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
         client.hset(f"{queue.base}:worker:w", "mode", "run")  # its token is lost with the connection
         await eventually(lambda: blocked(client))
@@ -333,7 +333,7 @@ async def test_a_busy_worker_is_steered_too(queue: Queue) -> None:
     await queue.enqueue_many(range(1000))
     async with registered(queue, handle, name="w", concurrency=100) as worker:
         await eventually(lambda: count(queue, "finished"))
-        await queue.steer(["w"], mode="quiet")
+        await queue.control(["w"], mode="quiet")
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
         await eventually(lambda: is_running(queue, 0))
         stats = await queue.stats()

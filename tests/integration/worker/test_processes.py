@@ -152,10 +152,10 @@ def test_a_process_that_crashes_is_started_again(
 def test_processes_that_an_operator_stops_are_not_started_again(start: Start, queue: Queue) -> None:
     worker = start("work:handle", "--processes", "2", "--name", "w", "--health", "0")
     in_use(queue, 2)
-    queue.workers.steer(["w-1"], mode="stop")
+    queue.workers.control(["w-1"], mode="stop")
     wait_until(lambda: "a process has ended process=1" in worker.log)
     assert probe(worker, "/ready")[1]["reason"] == "the worker takes no tasks: its mode is stop"
-    queue.workers.steer(["w-2"], mode="stop")
+    queue.workers.control(["w-2"], mode="stop")
     assert worker.ended() == 0
 
 

@@ -69,13 +69,13 @@ def test_old_and_new_actors_work_side_by_side(workers: Workers, queue: Queue) ->
     assert done_by(queue, [Task(lane="group/v1", reply=True)] * 5) == {"old": 5}
     assert set(done_by(queue, [Task(payload={"seconds": 0.05}, reply=True)] * 20)) == {"old", "new"}
 
-    queue.steer(group="v1", mode="quiet")
+    queue.control(group="v1", mode="quiet")
     wait_until(lambda: all(worker.heard for worker in queue.workers(group="v1")))
     done_by(queue, [Task(reply=True)] * 5)  # claims of the old one may be on their way already
     assert done_by(queue, [Task(reply=True)] * 20) == {"new": 20}
     late = queue.enqueue(lane="group/v1", fallback="wider", fallback_after=0.1)
     assert late.result(DEADLINE) == "new"
-    queue.steer(group="v1", mode="stop")
+    queue.control(group="v1", mode="stop")
     assert workers.wait("old") == 0
 
 

@@ -106,7 +106,7 @@ class PartitionedQueue(Putting, TakingPart, ById, WholeNames):
     abandon_many = forward("dead", PartitionedDead.abandon_many)
     abandon_dead = forward("dead", PartitionedDead.abandon_all)
     worker = forward("workers", PartitionedWorkers.get)
-    steer = forward("workers", PartitionedWorkers.steer)
+    control = forward("workers", PartitionedWorkers.control)
     configure = forward("settings", PartitionedSettings.change)
     reveal = forward("admin", PartitionedAdmin.reveal)
     migrate = forward("admin", PartitionedAdmin.migrate)

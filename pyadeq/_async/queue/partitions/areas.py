@@ -236,7 +236,7 @@ class PartitionedWorkers(PartitionedArea):
         "The live workers by name, as the partition knows each that has seen it last.",
     )
 
-    async def steer(
+    async def control(
         self,
         workers: Sequence[str] = (),
         *,
@@ -245,13 +245,13 @@ class PartitionedWorkers(PartitionedArea):
         group: str | None = None,
         everybody: bool = False,
     ) -> builtins.list[str]:
-        """Send a request to live workers, in every partition; see `Queue.steer`. Returns the names of those that get
+        """Send a request to live workers, in every partition; see `Queue.control`. Returns the names of those that get
         it.
         """
         workers = checked_list("workers", workers)
         heard: dict[str, None] = {}
         for queue in await self._queue._parts_now():
-            names = await queue.steer(workers, mode=mode, capacity=capacity, group=group, everybody=everybody)
+            names = await queue.control(workers, mode=mode, capacity=capacity, group=group, everybody=everybody)
             heard |= dict.fromkeys(names)
         return [name for name in workers if name in heard] if workers else sorted(heard)
 

@@ -146,7 +146,7 @@ def _work(run: Run, look: Watch, view: View, seconds: float, random: Random | No
     """Let the clients work, and harm them if there is something to draw from."""
     began, marks, harm_at = monotonic(), 0, 0.0
     while (now := monotonic()) < began + seconds:
-        run.tend()
+        run.maintain()
         look.look()
         for mark in run.recorder.marks[marks:]:
             view.say(f"Noticed  {mark.kind.replace('_', ' ')}: {mark.note}")

@@ -8,7 +8,7 @@ from math import inf
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pyadeq import Adeq, HistoryPoint, Mark, QueueStats
+from pyadeq import Adeq, Annotation, HistoryPoint, QueueStats
 from pyadeq.ext.cli.queue.history import read_marks
 from pyadeq.ext.cli.shared.arguments import many, time_option
 from pyadeq.ext.cli.shared.common import Format, Output, iso
@@ -38,7 +38,7 @@ class Look:
     stats: QueueStats
     before: QueueStats
     past: list[HistoryPoint]
-    marks: list[Mark]
+    marks: list[Annotation]
 
     def change(self, state: str) -> int:
         """How many more tasks are in a state."""
@@ -83,12 +83,12 @@ def watch(
 
 
 def look_at(
-    queue: AnyQueue, interval: float, seconds: float | None, marks_since: Callable[[float], list[Mark]]
+    queue: AnyQueue, interval: float, seconds: float | None, marks_since: Callable[[float], list[Annotation]]
 ) -> Iterator[Look]:
     """The queue, again and again, for that many seconds; without, for ever."""
     until = inf if seconds is None else monotonic() + seconds
     before: QueueStats | None = None
-    past, marks, read = list[HistoryPoint](), list[Mark](), -inf
+    past, marks, read = list[HistoryPoint](), list[Annotation](), -inf
     while True:
         begun = monotonic()
         stats = queue.stats()

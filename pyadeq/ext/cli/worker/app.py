@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pyadeq.ext.cli.shared.tree import NOUNS, noun
+from pyadeq.ext.cli.worker import control as worker_control
 from pyadeq.ext.cli.worker import run as worker_run
-from pyadeq.ext.cli.worker import steer as worker_steer
 
 app = noun(NOUNS["worker"])
 
 
 app.command()(worker_run.run)
-app.command("quiet")(worker_steer.quiet)
-app.command("resume")(worker_steer.resume)
-app.command("stop")(worker_steer.stop)
-app.command("restart")(worker_steer.restart)
-app.command()(worker_steer.resize)
+app.command("quiet")(worker_control.quiet)
+app.command("resume")(worker_control.resume)
+app.command("stop")(worker_control.stop)
+app.command("restart")(worker_control.restart)
+app.command()(worker_control.resize)

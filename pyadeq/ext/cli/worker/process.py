@@ -19,8 +19,8 @@ from pyadeq.ext.cli.shared.common import PLACE, shown_url, unreachable
 from pyadeq.ext.cli.shared.ending import ending_signals
 from pyadeq.ext.cli.shared.tree import close_output
 from pyadeq.ext.cli.worker.again import Times, start_again, watching_source
+from pyadeq.ext.cli.worker.maintain import maintaining
 from pyadeq.ext.cli.worker.processes import HealthAt, Parent
-from pyadeq.ext.cli.worker.tend import tending
 
 if TYPE_CHECKING:
     from pyadeq.ext.operate.archive import Archive
@@ -33,7 +33,7 @@ log = logging.getLogger("pyadeq.worker")
 
 
 @dataclass(frozen=True)
-class TendAt:
+class MaintainAt:
     """How often the process takes care of the installation, in seconds, and where it archives. It does so as home
     connects, or to url.
     """
@@ -82,13 +82,13 @@ class Process:
         self,
         workers: Sequence[Worker | Options],
         health: HealthAt | None = None,
-        tend: TendAt | None = None,
+        maintain: MaintainAt | None = None,
         parent: Parent | None = None,
         source: Times | None = None,
     ) -> None:
         self._wanted = workers
         self._health = health
-        self._tend = tend
+        self._maintain = maintain
         self._parent = parent
         self._source = source
         self._again = False
@@ -125,8 +125,8 @@ class Process:
                 stack.enter_context(told)
             if self._source is not None:
                 stack.enter_context(watching_source(self._source, lambda: loop.call_soon_threadsafe(self._reload)))
-            if tend := self._tend:
-                stack.enter_context(tending(tend.every, tend.url, tend.home, tend.archive))
+            if maintain := self._maintain:
+                stack.enter_context(maintaining(maintain.every, maintain.url, maintain.home, maintain.archive))
             running = [
                 asyncio.create_task(self._run(*pair, common)) for pair in zip(self._workers, self._wanted, strict=True)
             ]

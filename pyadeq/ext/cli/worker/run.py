@@ -20,7 +20,7 @@ from pyadeq.ext.cli.shared.common import DEFAULT_URL, Format, Output, Url, check
 from pyadeq.ext.cli.shared.logs import LogForm, LogLevel, log_format, log_to_stderr
 from pyadeq.ext.cli.worker.again import reloading
 from pyadeq.ext.cli.worker.chosen import Chosen
-from pyadeq.ext.cli.worker.process import Options, Process, TendAt
+from pyadeq.ext.cli.worker.process import MaintainAt, Options, Process
 from pyadeq.ext.cli.worker.processes import HealthAt, Processes, parent
 from pyadeq.keys import check_name
 
@@ -129,11 +129,11 @@ def run(
             help="With --exec: the meaning of an exit status: retry, retry:SECONDS, fail, alert, or a failure class.",
         ),
     ] = None,
-    tend: Annotated[
+    maintain: Annotated[
         bool,
-        typer.Option("--tend", help="Also do what adeq tend does. ADEQ_ARCHIVE names the archive for it, if any."),
+        typer.Option("--maintain", help="Also do what adeq maintain does. ADEQ_ARCHIVE names an archive for it."),
     ] = False,
-    tend_every: Annotated[float, time_option("With --tend: time between two steps.")] = "1m",  # type: ignore[assignment]
+    maintain_every: Annotated[float, time_option("With --maintain: time between two steps.")] = "1m",  # type: ignore[assignment]
     processes: Annotated[
         int | None,
         typer.Option(min=1, max=1000, metavar="N", help="Run N such processes, and start those again that crash."),
@@ -177,7 +177,7 @@ def run(
         raise typer.Exit(Processes(processes, health_at).run())
     if above is not None:
         name, instance, health_at = above.name(name), above.name(instance), None
-        tend = tend and above.number == 1
+        maintain = maintain and above.number == 1
     common = Options(
         handler=None,
         url=url,
@@ -211,8 +211,8 @@ def run(
             chosen.add(path)
         chosen.check_options(handler)
         begin_log()
-        tend_at = _tend_at(tend_every, url, chosen.home) if tend else None
-        Process(chosen.workers, health_at, tend_at, above, source).run()
+        maintain_at = _maintain_at(maintain_every, url, chosen.home) if maintain else None
+        Process(chosen.workers, health_at, maintain_at, above, source).run()
 
 
 def _check_choice(
@@ -232,15 +232,15 @@ def _program(program: str, options: Mapping[str, Any]) -> Program:
     return Program(program, **{**options, "on_exit": meanings})
 
 
-def _tend_at(every: float, url: str, home: Any) -> TendAt:
+def _maintain_at(every: float, url: str, home: Any) -> MaintainAt:
     if home is not None and not isinstance(home, Queue):
-        raise ConfigError("--tend: a queue of pyadeq.asyncio is not accepted; run adeq tend as a process of its own")
+        raise ConfigError("--maintain: a queue of pyadeq.asyncio is not accepted; run adeq maintain as its own process")
     place = os.environ.get("ADEQ_ARCHIVE")
     if not place:
-        return TendAt(every, None, url, home)
+        return MaintainAt(every, None, url, home)
     from pyadeq.ext.operate.archive import Archive
 
-    return TendAt(every, Archive(place), url, home)
+    return MaintainAt(every, Archive(place), url, home)
 
 
 def _meaning(text: str) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from redis.exceptions import NoPermissionError, RedisError, ResponseError
 
-from pyadeq import Adeq, Mark, Queue, QueueOverview, __version__
+from pyadeq import Adeq, Annotation, Queue, QueueOverview, __version__
 from pyadeq.errors import AdeqError, ClockError, DamagedError, TransportError
 from pyadeq.ext.operate.metrics.table import COUNTED, GROUPS, LANES, MARKS, READERS, TABLE, UNREADABLE
 from pyadeq.ext.shared.installation import event_streams, primaries, spoils_one
@@ -222,9 +222,9 @@ class AdeqCollector(Collector):
         return found
 
     def _marks(self) -> Iterator[Kept]:
-        marks: list[Mark] = []
+        marks: list[Annotation] = []
         with suppress(ClockError), self._one("config", "_marks"):  # this client may have the clock of a test
-            marks = self._adeq.marks()[-MARKS:]
+            marks = self._adeq.annotations()[-MARKS:]
         newest = {one.text: one.at for one in marks}  # of equal texts, the last
         for text, at in newest.items():
             yield "adeq_mark_timestamp_seconds", at, (text,)

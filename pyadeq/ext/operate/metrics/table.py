@@ -121,7 +121,7 @@ BOARD: Final = (
                         "adeq_mark_timestamp_seconds",
                         "gauge",
                         ("mark",),
-                        f"When a mark was made (adeq mark). The {MARKS} newest. Read once a minute.",
+                        f"When an annotation was made (adeq annotate). The {MARKS} newest. Read once a minute.",
                     ),
                 ),
                 as_list=True,
@@ -365,7 +365,7 @@ LABELS: Final = {
     "kind": "the kind of a task; empty: it has none",
     "lane": "a lane of a queue; `any`: the usual one, `group/<name>/inst`: those of single workers of a group, "
     "`_other`: the rest",
-    "mark": "the text of `adeq mark`",
+    "mark": "the text of `adeq annotate`",
     "mode": "`enforced` or `shadow`",
     "name": "of what cannot be read: the name of a queue, a domain, a realm or a namespace",
     "namespace": "a namespace of rate limits",

@@ -101,12 +101,12 @@ class Crowd:
         self.counts["kill_client"] += 1
 
     def freeze(self, agent: Agent, seconds: float) -> None:
-        """Let it stand still for so long; `tend` lets it go on."""
+        """Let it stand still for so long; `maintain` lets it go on."""
         self._signal(agent, signal.SIGSTOP)
         agent.thaw_at = monotonic() + seconds
         self.counts["freeze_client"] += 1
 
-    def tend(self, everybody: bool = False) -> None:
+    def maintain(self, everybody: bool = False) -> None:
         """Let those go on who have stood still for long enough, or everybody; and hear who has ended."""
         self._listen(0)
         for agent in self.agents:
@@ -116,7 +116,7 @@ class Crowd:
 
     def stop(self, *roles: str) -> None:
         """Ask those of these roles to stop, all if none are named; whoever has not after 20 seconds is killed."""
-        self.tend(everybody=True)
+        self.maintain(everybody=True)
         these = [agent for agent in self.agents if agent.alive and (not roles or agent.role in roles)]
         for agent in these:
             self._signal(agent, signal.SIGTERM)

@@ -37,7 +37,7 @@ class Run:
     """One run in its scene; a context manager ends its clients, whatever happens.
 
     durability: of the clients, in turn, as they are started. clocks: by how many seconds the clocks of clients are
-    wrong, in turn. After `begin`, `tend` is to be called every so often, and then `end`.
+    wrong, in turn. After `begin`, `maintain` is to be called every so often, and then `end`.
     """
 
     def __init__(
@@ -102,9 +102,9 @@ class Run:
         for failure in self.crowd.failures():
             raise AdeqError(failure)
 
-    def tend(self) -> None:
+    def maintain(self) -> None:
         """Put others in the place of those that were killed, and let those go on that stood still for long enough."""
-        self.crowd.tend()
+        self.crowd.maintain()
         for role, count in self._cast.items():
             for _ in range(count - sum(agent.role == role and not agent.killed for agent in self.crowd.agents)):
                 self._start(role)
@@ -125,7 +125,7 @@ class Run:
         """Let all that is left come to its end, for 60 seconds at most, and gather what happened."""
         crowd = self.crowd
         problems: list[str] = []
-        crowd.tend(everybody=True)
+        crowd.maintain(everybody=True)
         crowd.stop(*(role for role in self._cast if role != "worker"))
         until = monotonic() + DRAIN
         with suppress(TransportError):
@@ -133,7 +133,7 @@ class Run:
         left = "nobody answered"
         while left and monotonic() < until:
             look()
-            self.tend_workers()
+            self.maintain_workers()
             left = self._left()
             sleep(POLL)
         if left:
@@ -146,9 +146,9 @@ class Run:
         history.problems += problems
         return history
 
-    def tend_workers(self) -> None:
+    def maintain_workers(self) -> None:
         """See to it that there is somebody who works."""
-        self.crowd.tend()
+        self.crowd.maintain()
         if not self.crowd.of("worker"):
             self._start("worker")
 

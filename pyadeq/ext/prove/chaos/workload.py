@@ -277,11 +277,11 @@ async def operate(client: Client) -> None:
     """Cancel tasks, retry dead ones, run delayed ones now, and pause the queue for a moment now and then."""
     while not client.stopped.is_set():
         with suppress(TransportError, DurabilityError):
-            await _tend(client)
+            await _maintain(client)
         await client.idle(client.random.random() * 0.4)
 
 
-async def _tend(client: Client) -> None:
+async def _maintain(client: Client) -> None:
     random, chance = client.random, client.random.random()
     if chance < 0.45:
         state = random.choice(("ready", "delayed", "running", "running"))

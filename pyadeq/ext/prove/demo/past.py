@@ -46,7 +46,7 @@ def live_through(adeq: Adeq, queues: Mapping[str, Past], marks: Mapping[int, str
     for ago in [*range(MINUTES - 5, RECENT, -5), *range(RECENT, -1, -1)]:
         now = (end - 60 * ago) * 1000
         if text := marks.get(ago):
-            then.mark(text, actor="ann")
+            then.annotate(text, actor="ann")
         for at, (queue, past) in enumerate(there):
             if ago >= past.until:
                 queue.enqueue_many([_task(past, ago, n) for n in range(_number(past, ago, at))])

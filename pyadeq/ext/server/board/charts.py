@@ -9,7 +9,7 @@ from html import escape
 from itertools import pairwise
 from typing import Final
 
-from pyadeq.asyncio import HistoryPoint, Mark
+from pyadeq.asyncio import Annotation, HistoryPoint
 from pyadeq.ext.server.board.words import rate as in_words
 
 WIDTH: Final = 120
@@ -92,7 +92,7 @@ _STEPS: Final = (300, 600, 3600, 4 * 3600, 86_400, 5 * 86_400)
 """Seconds between the times below a chart; the first one that gives at most seven."""
 
 
-def flow(points: Sequence[HistoryPoint], marks: Sequence[Mark], since: float, now: float, label: str) -> str:
+def flow(points: Sequence[HistoryPoint], marks: Sequence[Annotation], since: float, now: float, label: str) -> str:
     """HTML: how often things happened in a second, with lines where marks are. Times are in UTC."""
     span = max(now - since, 1.0)
     top = _ceiling(max((one.rate(name) for one in points for name in FLOWS), default=0.0))

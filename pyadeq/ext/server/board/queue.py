@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from fastapi import Request, Response
 from markupsafe import Markup
 
-from pyadeq.asyncio import EventGroup, HistoryPoint, Mark, PartitionedQueue, QueueOverview, Settings
+from pyadeq.asyncio import Annotation, EventGroup, HistoryPoint, PartitionedQueue, QueueOverview, Settings
 from pyadeq.ext.server.board import charts
 from pyadeq.ext.server.board.dead import counted
 from pyadeq.ext.server.board.looks import Looks
@@ -86,16 +86,18 @@ async def queue(
     )
 
 
-async def _past(looks: Looks, access: Access, past: Span, now: float) -> tuple[list[HistoryPoint], list[Mark], float]:
-    """What happened, the newest marks, and since when."""
+async def _past(
+    looks: Looks, access: Access, past: Span, now: float
+) -> tuple[list[HistoryPoint], list[Annotation], float]:
+    """What happened, the newest annotations, and since when."""
     _, seconds, step = SPANS[past]
 
-    async def read() -> tuple[list[HistoryPoint], list[Mark], float]:
+    async def read() -> tuple[list[HistoryPoint], list[Annotation], float]:
         since = now - seconds
-        points, marks = await asyncio.gather(access.found.history(since, step), access.adeq.marks(since))
+        points, marks = await asyncio.gather(access.found.history(since, step), access.adeq.annotations(since))
         return [one for one in points if one.at > since], marks[-MOST_MARKS:], since
 
-    found: tuple[list[HistoryPoint], list[Mark], float] = await looks.shared(
+    found: tuple[list[HistoryPoint], list[Annotation], float] = await looks.shared(
         ("flow", access.name, past), DRAWN_FOR, read
     )
     return found

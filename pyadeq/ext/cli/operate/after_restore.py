@@ -1,4 +1,4 @@
-"""`adeq restored`: what must end after a restore of old data, before anybody uses it."""
+"""`adeq after-restore`: what must end after a restore of old data, before anybody uses it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ has 14 digits: Lua writes larger numbers with an exponent.
 
 
 @with_client_of(codec=None)
-def restored(
+def after_restore(
     adeq: Adeq,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count.")] = False,
     actor: By = YOU,

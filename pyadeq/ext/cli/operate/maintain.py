@@ -1,4 +1,4 @@
-"""`adeq tend`: the periodic care of a whole installation, until a signal ends it."""
+"""`adeq maintain`: the periodic care of a whole installation, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from pyadeq.ext.cli.shared.common import (
     shown_url,
     unreachable,
 )
-from pyadeq.ext.operate.tend import Tended, Tender
+from pyadeq.ext.operate.maintain import Maintained, Maintainer
 
 MOST = 1000
 """Steps of `--once`, at most: in an installation in use, there is always more to do."""
 
 
-def tend(
+def maintain(
     every: Annotated[float, time_option("Time between two steps.")] = "1m",  # type: ignore[assignment]
     once: Annotated[bool, typer.Option("--once", help="Do all that is to be done now, and end.")] = False,
     archive: Annotated[
@@ -58,15 +58,15 @@ def tend(
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopped.set())
     with connected(url, codec=None) as adeq:
-        tender = Tender(adeq, archive=place, only=only)
+        maintainer = Maintainer(adeq, archive=place, only=only)
         if once:
-            _once(tender, output)
+            _once(maintainer, output)
             return
         if output == Format.table:
             print(f"taking care of {shown_url(url)}, every {every:g} s", flush=True)
         else:
             print(as_json({"url": shown_url(url), "every": every}), flush=True)
-        tender.run(
+        maintainer.run(
             every,
             stopped,
             lambda one: _say(one, output),
@@ -74,12 +74,12 @@ def tend(
         )
 
 
-def _once(tender: Tender, output: Format) -> None:
-    rows: list[Tended] = []
+def _once(maintainer: Maintainer, output: Format) -> None:
+    rows: list[Maintained] = []
     failed = False
     for _ in range(MOST):
         more = False
-        for one in tender.step():
+        for one in maintainer.step():
             more = more or one.more
             failed = failed or one.error is not None
             if one.done or one.error:
@@ -96,7 +96,7 @@ def _once(tender: Tender, output: Format) -> None:
         raise typer.Exit(FAILED)
 
 
-def _say(one: Tended, output: Format) -> None:
+def _say(one: Maintained, output: Format) -> None:
     if output == Format.table:
         said = one.error or ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in one.done.items())
         print(f"{iso(time())} {one.care} {one.name}: {said}", flush=True)
@@ -104,6 +104,6 @@ def _say(one: Tended, output: Format) -> None:
         print(as_json(_plain(one)), flush=True)
 
 
-def _plain(one: Tended) -> dict[str, Any]:
+def _plain(one: Maintained) -> dict[str, Any]:
     now = time()
     return {"time": now, "time_iso": iso(now), **one._asdict()}

@@ -1,4 +1,4 @@
-"""Workers that also take care of the installation: `adeq worker run --tend`."""
+"""Workers that also take care of the installation: `adeq worker run --maintain`."""
 
 import signal
 import sys
@@ -42,7 +42,7 @@ def test_workers_take_care_and_work(start: Start, url: str, tmp_path: Path, hand
         queue = client.queue("jobs")
         queue.enqueue({"text": "x"}, kind="whisper")
         environment = {"ADEQ_ARCHIVE": str(tmp_path / "archive")}
-        workers = [start(handler, "--tend", "--tend-every", "100ms", **environment) for _ in range(2)]
+        workers = [start(handler, "--maintain", "--maintain-every", "100ms", **environment) for _ in range(2)]
         wait_until(lambda: queue.stats().finished == 1 and archive.lag(client)[STREAM] == 0)
         workers[0].close()
         queue.enqueue({"text": "y"}, kind="whisper")
@@ -61,7 +61,7 @@ def test_a_server_that_comes_back_is_taken_care_of(start: Start, binary: Path, t
     with EmbeddedServer(binary=binary, appendfsync="always") as server, Adeq.from_url(server.url) as client:
         environment = {"ADEQ_ARCHIVE": str(tmp_path / "archive"), "ADEQ_URL": server.url}
         client.queue("jobs").enqueue("x")
-        worker = start("jobs:plain", "--tend", "--tend-every", "100ms", **environment)
+        worker = start("jobs:plain", "--maintain", "--maintain-every", "100ms", **environment)
         wait_until(archive.parts)
         server.kill()
         wait_until(lambda: "no care" in worker.log)
@@ -80,4 +80,6 @@ def test_a_queue_of_asyncio_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     sys.modules.pop("homes", None)
-    assert "--tend: a queue of pyadeq.asyncio is not accepted" in error(2, "worker", "run", "homes:queue", "--tend")
+    assert "--maintain: a queue of pyadeq.asyncio is not accepted" in error(
+        2, "worker", "run", "homes:queue", "--maintain"
+    )

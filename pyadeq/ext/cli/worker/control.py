@@ -70,8 +70,8 @@ def _steer(
     there = existing_queue(adeq, queue)
     if all and not yes:
         count = len(there.workers())
-        confirm(f"This steers all workers of queue {queue!r}: {count:,}.", yes, "no worker was steered")
-    heard = there.steer(names or (), group=group, everybody=all, **wanted)
+        confirm(f"This controls all workers of queue {queue!r}: {count:,}.", yes, "no worker was asked")
+    heard = there.control(names or (), group=group, everybody=all, **wanted)
     asked = dict.fromkeys(names or heard)
     if not asked:
         whose = f"group {group!r} of queue {queue!r}" if group is not None else f"queue {queue!r}"

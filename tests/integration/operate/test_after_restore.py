@@ -1,4 +1,4 @@
-"""After a restore of old data: what was revoked is valid again and fences come twice, until `adeq restored`."""
+"""After a restore of old data: what was revoked is valid again and fences come twice, until `adeq after-restore`."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def test_all_sessions_and_tokens_end_and_fences_rise(place: dict[str, Any]) -> N
         tokens = [add_token(adeq), add_token(adeq)]
         end_token(adeq, tokens[1], "ann")
 
-        planned = answer("restored", "--dry-run", **place)
+        planned = answer("after-restore", "--dry-run", **place)
         assert planned == {"fences": 5, "sessions": 6, "tokens": 1, "dry_run": True}
         assert all(realm.get(session.id) for realm, session in logins)
         assert not is_revoked(adeq, tokens[0])
-        done = answer("restored", "--yes", "--as", "ann", **place)
+        done = answer("after-restore", "--yes", "--as", "ann", **place)
         assert done == {**planned, "dry_run": False}
 
         assert not any(realm.get(session.id) for realm, session in logins)
@@ -73,7 +73,7 @@ def test_all_sessions_and_tokens_end_and_fences_rise(place: dict[str, Any]) -> N
         runs = queue.runs(second.id)
         assert [run.fence for run in runs] == [second.fence]
 
-        again = command("restored", "--yes", **place)
+        again = command("after-restore", "--yes", **place)
         assert again.stdout == "5 fences raised, 1 session and 0 tokens ended\n"
         before = second.fence
         queue.enqueue("c")
@@ -82,8 +82,8 @@ def test_all_sessions_and_tokens_end_and_fences_rise(place: dict[str, Any]) -> N
 
 
 def test_it_asks_first(place: dict[str, Any]) -> None:
-    assert "add --yes" in error(2, "restored", **place)
-    assert answer("restored", "--yes", **place) == {"fences": 0, "sessions": 0, "tokens": 0, "dry_run": False}
+    assert "add --yes" in error(2, "after-restore", **place)
+    assert answer("after-restore", "--yes", **place) == {"fences": 0, "sessions": 0, "tokens": 0, "dry_run": False}
 
 
 @pytest.mark.slow
@@ -108,7 +108,7 @@ def test_a_copy_of_the_append_only_file_brings_old_logins_and_fences_back(binary
         assert not is_revoked(adeq, token)
         (again,) = queue.claim("w", 1)
         assert (again.id, again.fence) == (lost[0].id, lost[0].fence)  # a system that keeps fences refuses it
-        assert answer("restored", "--yes", "--url", old.url)["sessions"] == 1
+        assert answer("after-restore", "--yes", "--url", old.url)["sessions"] == 1
         assert realm.get(session.id) is None
         assert is_revoked(adeq, token)
         (safe,) = queue.claim("w", 1)

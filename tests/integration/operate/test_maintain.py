@@ -14,7 +14,7 @@ import pytest
 from pyadeq import Adeq
 from pyadeq.errors import ConfigError
 from pyadeq.ext.operate.archive import Archive
-from pyadeq.ext.operate.tend import CARES, Tended, Tender
+from pyadeq.ext.operate.maintain import CARES, Maintained, Maintainer
 from tests.integration.cli.run import COMMAND, answer, environment
 from tests.integration.cli.run import adeq as command
 from tests.integration.conftest import Clock
@@ -32,9 +32,9 @@ def client(url: str, base_name: str, clock: Clock) -> Iterator[Adeq]:
         yield client
 
 
-def done(tender: Tender) -> dict[str, dict[str, int]]:
+def done(maintainer: Maintainer) -> dict[str, dict[str, int]]:
     """What a step has done, by the name and the kind of care."""
-    found = list(tender.step())
+    found = list(maintainer.step())
     assert [one for one in found if one.error] == []
     return {f"{one.care} {one.name}": one.done for one in found if one.done}
 
@@ -59,16 +59,16 @@ def test_what_is_due_is_done(client: Adeq, clock: Clock) -> None:
     config.remove("n", actor="ann")
     build = sessions.part(tag).build
     client.send(build("create", hash="0" * 64, user="ann", lifetime=60.0))
-    tender = Tender(client, only=[care for care in CARES if care not in ("archive", "events")])
-    assert done(tender).keys() <= {"locks lock:l"}, "nothing is due yet"
+    maintainer = Maintainer(client, only=[care for care in CARES if care not in ("archive", "events")])
+    assert done(maintainer).keys() <= {"locks lock:l"}, "nothing is due yet"
     clock.tick(2 * DAY)
-    found = done(tender)
+    found = done(maintainer)
     assert found["queues queue:q"]["expired"] == 1
     assert found["locks lock:l"] == {"ended": 1}
     assert found["changes change:c"]["due"] == 1
     assert found[f"sessions session:s/{tag}"] == {"deleted": 1}
     assert found["configs config:c"] == {"deleted": 1}
-    assert done(tender) == {}, "all of it was done"
+    assert done(maintainer) == {}, "all of it was done"
 
 
 def test_deadlocks_across_domains_are_ended(client: Adeq) -> None:
@@ -91,7 +91,7 @@ def test_deadlocks_across_domains_are_ended(client: Adeq) -> None:
     for thread in threads:
         thread.start()
     wait_until(lambda: first.stats().waiting == second.stats().waiting == 1)
-    found = done(Tender(client, only=["deadlocks"]))
+    found = done(Maintainer(client, only=["deadlocks"]))
     assert found == {"deadlocks all lock domains": {"deadlocks": 1}}
     mine.release()
     yours.release()
@@ -108,7 +108,7 @@ def test_events_are_archived_before_they_are_deleted(client: Adeq, clock: Clock,
         queue.enqueue("x")
     archive = Archive(str(tmp_path))
     clock.now_ms = round((datetime.now(UTC).timestamp() + 30 * DAY) * 1000)
-    found = done(Tender(client, archive=archive, only=["archive", "events"]))
+    found = done(Maintainer(client, archive=archive, only=["archive", "events"]))
     assert found["archive queue:q"]["events"] >= 300
     assert found["events queue:q"]["deleted"] >= 200
     assert archive.verify().events >= 300
@@ -119,24 +119,24 @@ def test_one_that_fails_does_not_stop_the_others(url: str, client: Adeq) -> None
     with Adeq.from_url(url, prefix=client.prefix) as other:
         locks = other.locks("l")
         locks.configure()
-        found = {f"{one.care} {one.name}": one for one in Tender(other).step()}
+        found = {f"{one.care} {one.name}": one for one in Maintainer(other).step()}
     assert "clock" in (found["queues queue:of-a-test"].error or "")
-    assert found["locks lock:l"] == Tended("locks", "lock:l", {})
+    assert found["locks lock:l"] == Maintained("locks", "lock:l", {})
 
 
 def test_what_is_refused() -> None:
     with Adeq.from_url("redis://nowhere") as adeq:
         with pytest.raises(ConfigError, match="'lock' is not accepted; allowed: names, archive, queues, locks"):
-            Tender(adeq, only=["lock"])
+            Maintainer(adeq, only=["lock"])
         with pytest.raises(ConfigError, match="needs the place of an archive"):
-            Tender(adeq, only=["archive"])
+            Maintainer(adeq, only=["archive"])
 
 
 def test_the_kinds_are_explained() -> None:
-    import pyadeq.ext.operate.tend as module
+    import pyadeq.ext.operate.maintain as module
 
     assert all(f"| `{care}`" in (module.__doc__ or "") for care in CARES)
-    text = (Path(__file__).parents[3] / "docs/operations/tend.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/operations/maintain.md").read_text()
     assert all(f"| `{care}` |" in text for care in CARES)
 
 
@@ -148,18 +148,18 @@ def test_once(url: str, base_name: str, tmp_path: Path) -> None:
     to = str(tmp_path / "archive")
     with Adeq.from_url(url, prefix=base_name) as client:
         client.queue("q").enqueue("x")
-        (row,) = answer("tend", "--once", "--archive", to, **place)
+        (row,) = answer("maintain", "--once", "--archive", to, **place)
         assert (row["care"], row["name"], row["done"]) == ("archive", "queue:q", {"events": 2})
-        assert command("tend", "--once", "--archive", to, **place).stdout == "nothing was to be done\n"
+        assert command("maintain", "--once", "--archive", to, **place).stdout == "nothing was to be done\n"
         client.queue("q").enqueue("x")
-        assert ": 1 events\n" in command("tend", "--once", "--archive", to, **place).stdout
-    assert command("tend", "--once", "--only", "lock", **place).status == 2
+        assert ": 1 events\n" in command("maintain", "--once", "--archive", to, **place).stdout
+    assert command("maintain", "--once", "--only", "lock", **place).status == 2
 
 
 @pytest.mark.slow
 def test_several_processes_until_a_signal_ends_them(url: str, base_name: str, tmp_path: Path) -> None:
     place: Any = {"ADEQ_URL": url, "ADEQ_PREFIX": base_name, "ADEQ_ARCHIVE": str(tmp_path)}
-    words = [*COMMAND, "tend", "--every", "100ms", "-o", "jsonl"]
+    words = [*COMMAND, "maintain", "--every", "100ms", "-o", "jsonl"]
     with Adeq.from_url(url, prefix=base_name) as client:
         queue, archive = client.queue("q"), Archive(str(tmp_path))
         queue.enqueue("x")

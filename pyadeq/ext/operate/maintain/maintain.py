@@ -31,7 +31,7 @@ Done = tuple[dict[str, int], bool]
 """What was done, by its name, and whether there is more to do now."""
 
 
-class Tended(NamedTuple):
+class Maintained(NamedTuple):
     """What a step has done for one name.
 
     care: the kind. name: such as `lock:default`. done: how many of what; what was 0 is left out.
@@ -45,7 +45,7 @@ class Tended(NamedTuple):
     error: str | None = None
 
 
-class Tender:
+class Maintainer:
     """Takes care of an installation, step by step.
 
     archive: where events are archived; None: they are not.
@@ -68,27 +68,27 @@ class Tender:
         self._names: dict[str, list[str]] = {}
         self._read_at = float("-inf")
 
-    def step(self, names: bool = True) -> Iterator[Tended]:
+    def step(self, names: bool = True) -> Iterator[Maintained]:
         """Do one step of each kind of care, and yield what was done for each name.
 
         Raises TransportError if the server does not answer. names: whether to look after the registries of names, too.
         """
         if monotonic() >= self._read_at + REMEMBERED:
             if names and "names" in self._only:
-                yield self._tended("names", "all nouns", partial(_names, self._adeq))
+                yield self._maintained("names", "all nouns", partial(_names, self._adeq))
             self._names = {noun: sorted(self._adeq.names(noun, partitions=True)) for noun in nouns_with_events()}
             self._read_at = monotonic()
         for care in self._only:
             if care == "names":  # done above
                 continue
             for name, act in self._acts(care):
-                yield self._tended(care, name, act)
+                yield self._maintained(care, name, act)
 
     def run(
         self,
         every: float,
         stopped: threading.Event,
-        say: Callable[[Tended], object],
+        say: Callable[[Maintained], object],
         unreachable: Callable[[TransportError], object],
     ) -> None:
         """Do a step each `every` seconds, until `stopped` is set.
@@ -111,11 +111,11 @@ class Tender:
                 more = False
             stopped.wait(0 if more else every)
 
-    def _name(self, stopped: threading.Event, say: Callable[[Tended], object]) -> None:
+    def _name(self, stopped: threading.Event, say: Callable[[Maintained], object]) -> None:
         """Look after the registries of names. A scan of many keys takes minutes, and the rest does not wait for it."""
         while not stopped.is_set():
             with suppress(TransportError):  # the other steps say that the server is away
-                one = self._tended("names", "all nouns", partial(_names, self._adeq))
+                one = self._maintained("names", "all nouns", partial(_names, self._adeq))
                 if one.done or one.error:
                     say(one)
             stopped.wait(REMEMBERED)
@@ -140,14 +140,14 @@ class Tender:
     def _streams(self) -> list[str]:
         return [f"{noun}:{name}" for noun, names in self._names.items() for name in names]
 
-    def _tended(self, care: str, name: str, act: Callable[[], Done]) -> Tended:
+    def _maintained(self, care: str, name: str, act: Callable[[], Done]) -> Maintained:
         try:
             done, more = act()
         except AdeqError as error:
             if isinstance(error, TransportError) and error.retryable:
                 raise
-            return Tended(care, name, {}, error=str(error))
-        return Tended(care, name, {what: number for what, number in done.items() if number}, more)
+            return Maintained(care, name, {}, error=str(error))
+        return Maintained(care, name, {what: number for what, number in done.items() if number}, more)
 
 
 def _queue(adeq: Adeq, name: str) -> Done:

@@ -1,4 +1,4 @@
-# Generated from tests/integration/aio/test_queue_tend.py by pyadeq/_unasync.py; do not edit.
+# Generated from tests/integration/aio/test_queue_maintain.py by pyadeq/_unasync.py; do not edit.
 """What producers and owners of a queue do beyond the usual: only once, time limits, the dead set, modes, retention."""
 
 from collections.abc import Iterator

@@ -15,6 +15,6 @@
 
 from __future__ import annotations
 
-from pyadeq.ext.operate.tend.tend import CARES, Tended, Tender
+from pyadeq.ext.operate.maintain.maintain import CARES, Maintained, Maintainer
 
-__all__ = ["CARES", "Tended", "Tender"]
+__all__ = ["CARES", "Maintained", "Maintainer"]
