@@ -44,5 +44,5 @@ def test_a_lock_domain_stays_as_it_was_configured(lock_bench: LockBench) -> None
 
 def test_a_queue_that_does_not_exist_is_not_made_by_steering_its_workers(make_any: MakeAny) -> None:
     bench = make_any("queue", "server")
-    first_call(bench, library()["queue.control.v1"])
+    first_call(bench, library()["queue.steer.v1"])
     assert bench.dump() == {}
