@@ -59,7 +59,7 @@ def child(n: int, base: str, number: int = 100) -> dict[str, Any]:
 
 
 def all_set(queue: Queue) -> None:
-    queue.schedules.put("tomorrow", Every(86_400))
+    queue.schedules.set("tomorrow", Every(86_400))
     queue.limits.set("key:other", concurrency=1)
     queue.shares.set("other", 2)
     (first,) = queue.enqueue_many([Task(id="first")])

@@ -195,7 +195,7 @@ def test_stats(measure: Measure, queue: Queue) -> None:
 @one
 def test_put_a_schedule(measure: Measure, queue: Queue) -> None:
     schedules = queue.schedules
-    put = measure(lambda _: schedules.put("often", Every(LEASE), PAYLOAD), lambda: schedules.remove("often"))
+    put = measure(lambda _: schedules.set("often", Every(LEASE), PAYLOAD), lambda: schedules.remove("often"))
     assert put.status == "created"
 
 

@@ -76,8 +76,8 @@ def test_every_time_is_accounted_for_whoever_is_killed(workers: Workers, queue: 
     queue.configure(lease=LEASE, events_max=1_000_000, max_attempts=1000, max_crashes=1000)
     chance = random.Random(8)
     for overlap in ("allow", "skip", "buffer_one"):
-        queue.schedules.put(overlap, Every(PERIOD), overlap=overlap)
-    queue.schedules.put("impatient", Every(PERIOD, offset=PERIOD / 2), overlap="allow", catch_up=1)
+        queue.schedules.set(overlap, Every(PERIOD), overlap=overlap)
+    queue.schedules.set("impatient", Every(PERIOD, offset=PERIOD / 2), overlap="allow", catch_up=1)
     names = ("allow", "skip", "buffer_one", "impatient")
     firsts = {name: view(queue, name).next or 0.0 for name in names}
     running = ["w0", "w1"]
@@ -162,9 +162,9 @@ def test_a_scheduler_may_end_after_any_of_its_steps(url: str, base_name: str, ma
             queue = adeq.queue(f"{base_name}-{step}")
             queue.configure(clock="test")
             begin = clock.now_ms / 1000
-            queue.schedules.put("often", Every(1), overlap="allow")
-            queue.schedules.put("late", Every(1), catch_up=1)
-            queue.schedules.put("once", At(begin + 2), overlap="allow")
+            queue.schedules.set("often", Every(1), overlap="allow")
+            queue.schedules.set("late", Every(1), catch_up=1)
+            queue.schedules.set("once", At(begin + 2), overlap="allow")
             clock.now_ms += 5_000
             runner: Any = Mortal(queue.schedules._runner, step, made)
             mortal = Schedules(runner, queue.calls)

@@ -73,7 +73,7 @@ def test_a_day_of_everybody(become: As, server: EmbeddedServer, base_name: str) 
     )
     operator.configure(lease=10)
     operator.limits.set("user:ann", concurrency=1)
-    operator.schedules.put("daily", Cron("0 3 * * *"))
+    operator.schedules.set("daily", Cron("0 3 * * *"))
     receipt = producer.enqueue("work", id="a", user="ann", reply=True)
     producer.enqueue("waste", id="b")
     assert producer.cancel("b") == "cancelled"
@@ -102,7 +102,7 @@ def test_a_worker_program_needs_its_role_only(
 ) -> None:
     ask(server, "ACL", "LOG", "RESET")
     producer = become("producer").queue(base_name)
-    become("operator").queue(base_name).schedules.put("often", pyadeq.Every(0.1))
+    become("operator").queue(base_name).schedules.set("often", pyadeq.Every(0.1))
     receipts = [producer.enqueue(number, reply=True) for number in range(20)]
 
     async def work() -> None:
@@ -201,14 +201,14 @@ def test_a_role_that_there_is_not(roles: Any) -> None:
 
 COMMANDS: dict[Role, list[str]] = {
     "observer": [
-        "queue ls", "queue show Q", "queue stats Q", "task ls Q", "task show Q b", "dlq ls Q", "limit ls --queue Q",
+        "queue ls", "queue show Q", "queue stats Q", "task ls Q", "task show Q b", "dead ls Q", "limit ls --queue Q",
         "schedule ls --queue Q", "share ls --queue Q", "worker ls --queue Q", "lock ls -d Q", "lock show door -d Q",
         "lock graph -d Q", "scripts verify", "doctor Q",
     ],
     "producer": ["task enqueue Q --payload 1", "task cancel Q b", "task ls Q"],
     "worker": ["task ls Q"],
     "operator": [
-        "queue show Q", "queue pause Q", "queue resume Q", "queue configure Q --backoff-cap 20", "dlq retry Q a",
+        "queue show Q", "queue pause Q", "queue resume Q", "queue configure Q --backoff-cap 20", "dead retry Q a",
         "queue trim Q", "limit set user:b --queue Q --concurrency 2", "schedule trigger s --queue Q",
         "share set ann 50 --queue Q", "lock force-release door --reason x --yes -d Q", "lock capacity set p 2 -d Q",
         "task enqueue Q", "queue purge Q --yes", "scripts load", "scripts migrate -q Q -d Q",
@@ -227,7 +227,7 @@ def test_the_command_line_in_a_role(
             queue.enqueue("work", id=id)
         (lease,) = queue.claim("w", limit=1)
         queue.fail(lease, "no", retryable=False)
-        queue.schedules.put("s", pyadeq.Every(60))
+        queue.schedules.set("s", pyadeq.Every(60))
         held = locks.take("door", owner="o")
         user = enlist(role)
         url = server.url.replace("://", f"://{user['username']}:{user['password']}@")

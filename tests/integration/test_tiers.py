@@ -31,17 +31,17 @@ EXITS = (
     ("task", "watch", "broken", "-o", "jsonl"),
     ("task", "result", "done"),
     ("task", "result", "broken", "-o", "json"),
-    ("dlq", "ls"),
-    ("dlq", "show", "broken", "-o", "json"),
+    ("dead", "ls"),
+    ("dead", "show", "broken", "-o", "json"),
 )
 OF_SCHEDULES = (("schedule", "ls"), ("schedule", "ls", "-o", "json"), ("schedule", "show", "s"))
 OF_ARCHIVES = (("archive", "write"), ("archive", "read"), ("archive", "verify"))
 HIDING: tuple[Tier, ...] = ("confidential", "restricted")
 SILENT = {
-    *("task enqueue", "task cancel", "task retry", "dlq retry", "dlq abandon", "dlq stats"),
+    *("task enqueue", "task cancel", "task retry", "dead retry", "dead abandon", "dead stats"),
     *("task run-now", "task ack", "task fail", "task release", "task heartbeat"),
     "task claim",  # shows all, as whoever claims a task runs it
-    *(f"schedule {verb}" for verb in ("set", "add", "pause", "resume", "trigger", "backfill", "fire", "rm")),
+    *(f"schedule {verb}" for verb in ("set", "pause", "resume", "trigger", "backfill", "fire", "rm")),
 }
 
 
@@ -60,7 +60,7 @@ def plant(queue: Queue, tier: Tier) -> None:
             queue.ack(lease, {"result": SECRET})
         else:
             queue.fail(lease, SECRET if tier == "restricted" else "shown", retryable=False)
-    queue.schedules.put("s", pyadeq.Every(3600), SECRET, headers={"x": SECRET}, tier=tier, **words)
+    queue.schedules.set("s", pyadeq.Every(3600), SECRET, headers={"x": SECRET}, tier=tier, **words)
 
 
 def events_of(client: redis.Redis, queue: Queue) -> list[dict[bytes, bytes]]:
@@ -111,7 +111,7 @@ def test_the_default_is_that_of_the_queue(url: str, queue: Queue) -> None:
     found = [queue.get(id) for id in ("a", "b")]
     assert [task.tier for task in found if task] == ["confidential", "public"]
     assert [lease.tier for lease in queue.claim(limit=2)] == ["confidential", "public"]
-    queue.schedules.put("s", pyadeq.Every(3600), "secret")
+    queue.schedules.set("s", pyadeq.Every(3600), "secret")
     assert answer("schedule", "show", "s", "--queue", queue.name, "--url", url)["payload"] is None
 
 
@@ -156,5 +156,5 @@ def test_each_field_of_a_task_has_its_place() -> None:
 
 def test_each_command_about_tasks_is_an_exit_or_shows_none() -> None:
     """A new command is added to EXITS, or to SILENT if it shows nothing that a task holds."""
-    there = {path for path in TREE if path.split()[0] in ("task", "dlq", "schedule", "archive")}
+    there = {path for path in TREE if path.split()[0] in ("task", "dead", "schedule", "archive")}
     assert there == {" ".join(words[:2]) for words in EXITS + OF_SCHEDULES + OF_ARCHIVES} | SILENT

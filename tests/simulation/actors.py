@@ -108,7 +108,7 @@ class Player:
             case "trim":
                 await real.trim()
             case "plan":
-                await real.schedules.put("s", Every(options["every"]), overlap=options["overlap"])
+                await real.schedules.set("s", Every(options["every"]), overlap=options["overlap"])
             case "look":
                 await real.stats()
                 async for _ in real.iterate():

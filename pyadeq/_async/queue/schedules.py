@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -37,7 +38,7 @@ class Schedules:
         self._calls = calls
         self._epoch = epoch  # of the map of partitions; only in a partitioned queue
 
-    async def put(
+    async def set(
         self,
         name: str,
         timing: Timing,
@@ -171,7 +172,7 @@ class Schedules:
             next = now + PATIENCE if next is None else min(next, now + PATIENCE)
         return Fired(firings=firings, now=now, next=next)
 
-    async def _next_but(self, failed: set[str]) -> tuple[float | None, float]:
+    async def _next_but(self, failed: AbstractSet[str]) -> tuple[float | None, float]:
         """Return the next due time of all schedules except these, and the server's time."""
         cursor, limit = "", min(len(failed) + 1, PAGE)
         while True:

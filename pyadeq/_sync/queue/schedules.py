@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Callable, Mapping
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -38,7 +39,7 @@ class Schedules:
         self._calls = calls
         self._epoch = epoch  # of the map of partitions; only in a partitioned queue
 
-    def put(
+    def set(
         self,
         name: str,
         timing: Timing,
@@ -172,7 +173,7 @@ class Schedules:
             next = now + PATIENCE if next is None else min(next, now + PATIENCE)
         return Fired(firings=firings, now=now, next=next)
 
-    def _next_but(self, failed: set[str]) -> tuple[float | None, float]:
+    def _next_but(self, failed: AbstractSet[str]) -> tuple[float | None, float]:
         """Return the next due time of all schedules except these, and the server's time."""
         cursor, limit = "", min(len(failed) + 1, PAGE)
         while True:

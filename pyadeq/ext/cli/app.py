@@ -43,7 +43,7 @@ class Commands(Root):
     verbs: ClassVar = {
         "inbox": "List the changes that wait for your answer, the most urgent first.",
         "annotate": "Record a moment that charts show, such as a deployment.",
-        "server": "Run a private server that your terminals share.",
+        "dev-server": "Run a private server that your terminals share.",
         "serve": "Serve the REST interface of queues, locks, changes and all else.",
         "metrics": "Export metrics for Prometheus.",
         "send": "Send webhooks and posts.",
@@ -59,7 +59,7 @@ class Commands(Root):
         "worker",
         "queue",
         "task",
-        "dlq",
+        "dead",
         "schedule",
         "limit",
         "share",

@@ -37,7 +37,7 @@ GroupName = Annotated[str, typer.Argument(metavar="GROUP", help="The group.")]
 
 @app.command()
 @with_client
-def register(
+def add(
     adeq: Adeq,
     group: GroupName,
     now: Annotated[bool, typer.Option("--now", help="Begin with the next event, not with the oldest.")] = False,
@@ -139,7 +139,7 @@ def trim(
 
 @app.command()
 @with_client
-def drop(
+def rm(
     adeq: Adeq,
     names: Annotated[list[str], typer.Argument(metavar="GROUP...", help="The groups.")],
     stream: Stream = "queue:default",

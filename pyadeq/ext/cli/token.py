@@ -36,7 +36,7 @@ def lifetime(text: str) -> float:
 
 @app.command()
 @with_client
-def new(
+def add(
     adeq: Adeq,
     owner: Annotated[str, typer.Argument(metavar="OWNER", help="The person or program that uses it.")],
     right: Annotated[

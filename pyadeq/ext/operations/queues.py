@@ -44,7 +44,7 @@ OPERATIONS: Final = (
         button=Button("Retry", ("dead",), "The task is ready again.", "main"),
     ).at_terminal(
         "task retry QUEUE ID...",
-        "Make dead tasks ready again, with all their attempts. `adeq dlq retry` does this by filter.",
+        "Make dead tasks ready again, with all their attempts. `adeq dead retry` does this by filter.",
         good="retried",
         fails="a task is not dead, or if another task has its unique key or scope now",
     ),
@@ -109,7 +109,7 @@ OPERATIONS: Final = (
         "POST /queues/{queue}/schedules/{name}:trigger", Schedules.trigger, "operate", "schedules", SCHEDULE, feeds=True
     ),
     Operation(
-        "PUT /queues/{queue}/schedules/{name}", needs="operate", create=True, feeds=True, name="queue_schedules_put"
+        "PUT /queues/{queue}/schedules/{name}", needs="operate", create=True, feeds=True, name="queue_schedules_set"
     ),
     Operation(
         "DELETE /queues/{queue}/schedules/{name}", None, "operate", "schedules", name="queue_schedules_remove"

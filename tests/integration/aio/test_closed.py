@@ -30,7 +30,7 @@ CALLS: dict[str, Callable[[Any], Awaitable[object]]] = {
     "result": lambda a: a.queue.result("a"),
     "receipt.result": lambda a: a.receipt.result(),
     "limits": lambda a: a.queue.limits.set("user:*", concurrency=5),
-    "schedules": lambda a: a.queue.schedules.put("s", Every(60), 1),
+    "schedules": lambda a: a.queue.schedules.set("s", Every(60), 1),
     "shares": lambda a: a.queue.shares.set("ann", 2),
     "mailbox.enqueue": lambda a: a.mailbox.enqueue(1),
     "mailbox.dequeue": lambda a: a.mailbox.dequeue(wait=5),

@@ -95,7 +95,7 @@ async def test_all_comes_back_as_it_was(queue: Queue) -> None:
 async def test_nothing_of_it_is_on_the_server(secret: Queue, plain: Queue, url: str) -> None:
     await secret.configure(backoff=Backoff(base=0, jitter=0))
     await secret.enqueue_many([Task(payload=SECRET, scope="s", coalesce="last"), Task(payload=[SECRET], scope="s")])
-    await secret.schedules.put("nightly", Cron("0 3 * * *", "UTC"), {"for": SECRET})
+    await secret.schedules.set("nightly", Cron("0 3 * * *", "UTC"), {"for": SECRET})
     await secret.schedules.trigger("nightly")
     await secret.enqueue(SECRET, reply=True, max_attempts=2)
     for _ in range(2):
@@ -181,9 +181,9 @@ async def test_the_end_of_a_long_error_is_kept(queue: Queue) -> None:
 
 async def test_a_schedule_that_stays_the_same_is_not_changed(secret: Queue, other: Queue) -> None:
     timing = Every(60)
-    assert (await secret.schedules.put("s", timing, {"for": SECRET})).status == "created"
-    assert (await secret.schedules.put("s", timing, {"for": SECRET})).status == "unchanged"
-    assert (await secret.schedules.put("s", timing, {"for": "others"})).status == "changed"
+    assert (await secret.schedules.set("s", timing, {"for": SECRET})).status == "created"
+    assert (await secret.schedules.set("s", timing, {"for": SECRET})).status == "unchanged"
+    assert (await secret.schedules.set("s", timing, {"for": "others"})).status == "changed"
     found = await secret.schedules.get("s")
     assert found
     assert found.payload == {"for": "others"}
@@ -265,7 +265,7 @@ async def test_a_schedule_is_sealed_anew_where_its_key_is_old(url: str, base_nam
         async with client(url, codec) as adeq:
             schedules = adeq.queue(base_name).schedules
             if status:
-                assert (await schedules.put("s", Every(60), SECRET)).status == status
+                assert (await schedules.set("s", Every(60), SECRET)).status == status
             found = await schedules.get("s")
             assert found
             assert (found.payload, bool(found.unreadable)) == ((SECRET, False) if status else (None, True))

@@ -358,7 +358,7 @@ async def test_a_rate_may_turn_away_what_it_does_not_let_start(queue: Queue, pol
 
 async def test_tasks_of_a_schedule_are_limited(queue: Queue, clock: Clock) -> None:
     await queue.limits.set("key:k", concurrency=1)
-    await queue.schedules.put("s", Every(10), "tick", overlap="allow", limits=["k"], user="ann", catch_up=3600)
+    await queue.schedules.set("s", Every(10), "tick", overlap="allow", limits=["k"], user="ann", catch_up=3600)
     for _ in range(3):
         clock.tick(10)
         await queue.schedules.fire_due()
@@ -381,7 +381,7 @@ async def test_a_schedule_that_skips_knows_that_its_task_waits_in_line(queue: Qu
     await queue.limits.set("user:ann", concurrency=1)
     await fill(queue, "a", user="ann")
     (lease,) = await take(queue)
-    await queue.schedules.put("s", Every(10), "tick", user="ann")
+    await queue.schedules.set("s", Every(10), "tick", user="ann")
     for _ in range(3):
         clock.tick(10)
         await queue.schedules.fire_due()

@@ -62,7 +62,7 @@ async def test_weights_are_the_same_in_all(queue: PartitionedQueue) -> None:
 async def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: PartitionedQueue) -> None:
     names = [f"s{n}" for n in range(12)]
     for name in names:
-        assert (await queue.schedules.put(name, Every(60), name)).status == "created"
+        assert (await queue.schedules.set(name, Every(60), name)).status == "created"
     held = {
         part.tag: [one.name async for one in queue.part(part.tag).schedules.iterate()]
         for part in await queue.partitions()
@@ -71,7 +71,7 @@ async def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: Pa
     assert len([tag for tag, of_part in held.items() if of_part]) > 1
     await queue.repartition(16)
     for name in names:  # most belong elsewhere by now, and stay
-        assert (await queue.schedules.put(name, Every(60), name)).status == "unchanged"
+        assert (await queue.schedules.set(name, Every(60), name)).status == "unchanged"
     assert sorted([one.name async for one in queue.schedules.iterate()]) == sorted(names)
     found = await queue.schedules.get("s3")
     assert found
@@ -99,14 +99,14 @@ async def test_what_is_due_in_any_partition_fires(url: str, base_name: str, cloc
         await queue.configure(clock="test")
         await queue.repartition(COUNT)
         for n in range(8):
-            await queue.schedules.put(f"s{n}", Every(60 + n))
+            await queue.schedules.set(f"s{n}", Every(60 + n))
         assert (await queue.schedules.fire_due()).firings == []
         clock.tick(70)
         fired = await queue.schedules.fire_due()
         assert {firing.schedule for firing in fired.firings} == {f"s{n}" for n in range(8)}
         assert fired.next
         assert fired.next > fired.now
-        await queue.schedules.put("often", Every(10), overlap="allow")
+        await queue.schedules.set("often", Every(10), overlap="allow")
         firings = await queue.schedules.backfill("often", fired.now - 29, fired.now)
         assert [firing.status for firing in firings] == ["fired"] * 3
         assert await queue.schedules.backfill("nobody", 0, 1) == []
@@ -195,12 +195,12 @@ async def test_what_is_set_while_partitions_come_is_set_in_all(
 async def test_a_schedule_is_not_put_where_partitions_are_not_known(queue: PartitionedQueue, adeq: Adeq) -> None:
     plain = adeq.queue(queue.name)
     with pytest.raises(PartitionsChanged):
-        await plain.schedules.put("s", Every(60))
-    assert (await queue.schedules.put("s", Every(60))).status == "created"
+        await plain.schedules.set("s", Every(60))
+    assert (await queue.schedules.set("s", Every(60))).status == "created"
     other = PartitionedQueue(adeq, queue.name, adeq.prefix, plain)
     await other.stats()
     await queue.repartition(16)
-    assert (await other.schedules.put("t", Every(60))).status == "created"
+    assert (await other.schedules.set("t", Every(60))).status == "created"
     assert sorted([one.name async for one in queue.schedules.iterate()]) == ["s", "t"]
 
 
@@ -209,7 +209,7 @@ async def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name
         queue = adeq.partitioned(base_name)
         await queue.configure(clock="test")
         await queue.repartition(COUNT)
-        await queue.schedules.put("s", Every(60))
+        await queue.schedules.set("s", Every(60))
         await queue.drain()
         assert (await queue.schedules.fire_due()).firings == []
         clock.tick(70)

@@ -94,12 +94,12 @@ def id_of(seconds: float, name: str = "s") -> str:
 
 async def test_a_schedule_is_created_changed_or_left_as_it_is(queue: Queue, clock: Clock) -> None:
     assert await queue.schedules.get("s") is None
-    created = await queue.schedules.put("s", Every(MINUTE, offset=50), {"n": 1})
+    created = await queue.schedules.set("s", Every(MINUTE, offset=50), {"n": 1})
     assert created.status == "created"
-    again = await queue.schedules.put("s", Every(MINUTE, offset=50), {"n": 1})
+    again = await queue.schedules.set("s", Every(MINUTE, offset=50), {"n": 1})
     assert (again.status, again.rev) == ("unchanged", created.rev)
     clock.tick(5)
-    changed = await queue.schedules.put("s", Every(MINUTE, offset=50), {"n": 2})
+    changed = await queue.schedules.set("s", Every(MINUTE, offset=50), {"n": 2})
     assert changed.status == "changed"
     assert changed.rev > created.rev
     schedule = await view(queue)
@@ -115,25 +115,25 @@ async def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Ade
     await adeq.queue(partitioned.name).configure(clock="test")
     await partitioned.repartition(2)
     for schedules in (queue.schedules, partitioned.schedules):
-        seen = (await schedules.put("s", Every(MINUTE), 1)).rev
-        changed = await schedules.put("s", Every(MINUTE), 2)
-        stale = await schedules.put("s", Every(2 * MINUTE), 3, expect=seen)
+        seen = (await schedules.set("s", Every(MINUTE), 1)).rev
+        changed = await schedules.set("s", Every(MINUTE), 2)
+        stale = await schedules.set("s", Every(2 * MINUTE), 3, expect=seen)
         assert (stale.status, stale.rev) == ("stale", changed.rev)
         assert await schedules.remove("s", expect=seen) == "stale"
         found = await schedules.get("s")
         assert found is not None
         assert (found.payload, found.timing) == (2, Every(MINUTE))
-        changed = await schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        changed = await schedules.set("s", Every(MINUTE), 3, expect=changed.rev)
         assert changed.status == "changed"
-        same = await schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        same = await schedules.set("s", Every(MINUTE), 3, expect=changed.rev)
         assert (same.status, same.rev) == ("unchanged", changed.rev)
         with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
-            await schedules.put("s", Every(MINUTE), 3, expect=0)
+            await schedules.set("s", Every(MINUTE), 3, expect=0)
         with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
             await schedules.remove("s", expect=0)
         assert await schedules.remove("s", expect=changed.rev) == "done"
         assert await schedules.remove("s", expect=changed.rev) == "not_found"
-        gone = await schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        gone = await schedules.set("s", Every(MINUTE), 3, expect=changed.rev)
         assert (gone.status, gone.rev, await schedules.get("s")) == ("not_found", 0, None)
 
 
@@ -154,16 +154,16 @@ async def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Ade
 )
 async def test_any_difference_is_a_change(queue: Queue, change: dict[str, Any]) -> None:
     first: dict[str, Any] = {"timing": Every(MINUTE), "payload": "p"}
-    before = await queue.schedules.put("s", **first)
-    after = await queue.schedules.put("s", **first | change)
+    before = await queue.schedules.set("s", **first)
+    after = await queue.schedules.set("s", **first | change)
     assert (after.status, after.rev > before.rev) == ("changed", True)
-    assert (await queue.schedules.put("s", **first | change)).status == "unchanged"
-    assert (await queue.schedules.put("s", **first)).status == "changed"
+    assert (await queue.schedules.set("s", **first | change)).status == "unchanged"
+    assert (await queue.schedules.set("s", **first)).status == "changed"
 
 
 @pytest.mark.parametrize("timing", [Cron("30 2 * * *", "Europe/Berlin", start=5.5), Every(0.5, offset=0.2), At(2e6)])
 async def test_a_timing_comes_back(queue: Queue, timing: Any) -> None:
-    await queue.schedules.put("s", timing)
+    await queue.schedules.set("s", timing)
     schedule = await view(queue)
     assert schedule.timing == timing
     assert schedule.next is not None
@@ -172,7 +172,7 @@ async def test_a_timing_comes_back(queue: Queue, timing: Any) -> None:
 
 @pytest.mark.parametrize("payload", [None, "text", {"a": [1, None]}, b"\x00\xff", b""])
 async def test_the_payload_comes_as_it_was_given(queue: Queue, clock: Clock, payload: Any) -> None:
-    await queue.schedules.put("s", Every(MINUTE), payload)
+    await queue.schedules.set("s", Every(MINUTE), payload)
     schedule = await view(queue)
     enqueued = await queue.enqueue(payload, id="by-hand")
     clock.tick(MINUTE)
@@ -204,7 +204,7 @@ ENVELOPE: dict[str, Any] = {
 
 @pytest.mark.parametrize("way", ["fire", "trigger", "backfill"])
 async def test_a_task_is_as_if_it_were_enqueued_by_hand(queue: Queue, adeq: Adeq, clock: Clock, way: str) -> None:
-    await queue.schedules.put("s", Every(MINUTE), {"n": 1}, **ENVELOPE)
+    await queue.schedules.set("s", Every(MINUTE), {"n": 1}, **ENVELOPE)
     other = adeq.queue(f"{queue.name}-by-hand")
     await other.configure(clock="test")
     clock.tick(20)
@@ -271,7 +271,7 @@ async def test_a_task_is_as_if_it_were_enqueued_by_hand(queue: Queue, adeq: Adeq
 async def test_what_a_schedule_cannot_be(queue: Queue, task: dict[str, Any], refusal: str) -> None:
     arguments: dict[str, Any] = {"name": "s", "timing": Every(MINUTE)}
     with pytest.raises(BadArgument, match=refusal):
-        await queue.schedules.put(**arguments | task)
+        await queue.schedules.set(**arguments | task)
     assert [schedule async for schedule in queue.schedules.iterate()] == []
 
 
@@ -295,7 +295,7 @@ async def test_a_task_that_could_not_be_enqueued_is_refused_when_it_is_put(
     queue: Queue, options: dict[str, Any], refusal: str
 ) -> None:
     with pytest.raises(BadArgument, match=refusal):
-        await queue.schedules.put("s", Every(MINUTE), **options)
+        await queue.schedules.set("s", Every(MINUTE), **options)
     assert await queue.schedules.get("s") is None
 
 
@@ -303,7 +303,7 @@ async def test_a_task_that_could_not_be_enqueued_is_refused_when_it_is_put(
 
 
 async def test_each_time_fires_when_it_has_come(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), "p")
+    await queue.schedules.set("s", Every(MINUTE), "p")
     fired = await queue.schedules.fire_due()
     assert (fired.firings, fired.now, fired.next) == ([], BEGIN, BEGIN + 20)
     clock.tick(19.999)
@@ -328,8 +328,8 @@ async def test_nothing_is_due_where_there_is_none(queue: Queue) -> None:
 
 
 async def test_a_claim_tells_when_the_next_is_due(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("b", Every(MINUTE))
-    await queue.schedules.put("a", Every(HOUR))
+    await queue.schedules.set("b", Every(MINUTE))
+    await queue.schedules.set("a", Every(HOUR))
     assert (await queue.claim_once("w", 1)).next_firing == BEGIN + 20
     assert (await queue.settle("w", claim=1)).claimed.next_firing == BEGIN + 20
     clock.tick(30)
@@ -341,8 +341,8 @@ async def test_a_claim_tells_when_the_next_is_due(queue: Queue, clock: Clock) ->
 
 
 async def test_all_times_that_came_fire_in_order(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("a", Every(MINUTE), overlap="allow")
-    await queue.schedules.put("b", Every(MINUTE, offset=30), overlap="allow")
+    await queue.schedules.set("a", Every(MINUTE), overlap="allow")
+    await queue.schedules.set("b", Every(MINUTE, offset=30), overlap="allow")
     clock.tick(140)
     assert await fire(queue) == [
         *[("a", at, "fired") for at in (20, 80, 140)],
@@ -353,7 +353,7 @@ async def test_all_times_that_came_fire_in_order(queue: Queue, clock: Clock) -> 
 
 
 async def test_one_moment_fires_once_and_has_ended(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", At(BEGIN + 7), "once")
+    await queue.schedules.set("s", At(BEGIN + 7), "once")
     clock.tick(7)
     assert await fire(queue) == [("s", 7, "fired")]
     schedule = await view(queue)
@@ -361,13 +361,13 @@ async def test_one_moment_fires_once_and_has_ended(queue: Queue, clock: Clock) -
     clock.tick(DAY)
     fired = await queue.schedules.fire_due()
     assert (fired.firings, fired.next) == ([], None)
-    assert (await queue.schedules.put("s", At(BEGIN + 7), "once")).status == "unchanged"
-    assert (await queue.schedules.put("s", At(BEGIN + 2 * DAY), "once")).status == "changed"
+    assert (await queue.schedules.set("s", At(BEGIN + 7), "once")).status == "unchanged"
+    assert (await queue.schedules.set("s", At(BEGIN + 2 * DAY), "once")).status == "changed"
     assert (await view(queue)).state == "active"
 
 
 async def test_after_its_end_nothing_fires(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE, until=BEGIN + 80), overlap="allow")
+    await queue.schedules.set("s", Every(MINUTE, until=BEGIN + 80), overlap="allow")
     clock.tick(HOUR)
     assert await fire(queue) == [("s", 20, "fired"), ("s", 80, "fired")]
     assert (await view(queue)).state == "ended"
@@ -376,7 +376,7 @@ async def test_after_its_end_nothing_fires(queue: Queue, clock: Clock) -> None:
 async def test_all_that_are_due_fire_in_one_call(adeq: Adeq, queue: Queue, clock: Clock) -> None:
     names = [f"s{n:03}" for n in range(120)]  # more than a page
     await put_many(adeq, queue, dict.fromkeys(names, Every(MINUTE)))
-    await queue.schedules.put("later", Every(MINUTE, offset=50))
+    await queue.schedules.set("later", Every(MINUTE, offset=50))
     clock.tick(20)
     fired = await queue.schedules.fire_due()
     assert sorted(one.schedule for one in fired.firings) == ["later", *names]
@@ -385,8 +385,8 @@ async def test_all_that_are_due_fire_in_one_call(adeq: Adeq, queue: Queue, clock
 
 
 async def test_a_hundred_times_of_one_and_the_others_have_their_turn(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("many", Every(1), overlap="allow")
-    await queue.schedules.put("one", Every(HOUR, offset=BEGIN + 100), overlap="allow")
+    await queue.schedules.set("many", Every(1), overlap="allow")
+    await queue.schedules.set("one", Every(HOUR, offset=BEGIN + 100), overlap="allow")
     clock.tick(250)
     fired = await queue.schedules.fire_due()
     assert [one.schedule for one in fired.firings] == ["many"] * 100 + ["one"]
@@ -400,7 +400,7 @@ async def test_a_hundred_times_of_one_and_the_others_have_their_turn(queue: Queu
 
 
 async def test_a_task_starts_later_within_the_jitter(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="allow", jitter=30, delay=5)
+    await queue.schedules.set("s", Every(MINUTE), overlap="allow", jitter=30, delay=5)
     clock.tick(20 + 59 * MINUTE)
     assert await statuses(queue) == ["fired"] * 60
     delays = [task.due - clock.now_ms / 1000 async for task in queue.iterate("delayed") if task.due]
@@ -415,7 +415,7 @@ async def test_a_task_starts_later_within_the_jitter(queue: Queue, clock: Clock)
 
 @pytest.mark.parametrize(("late", "status"), [(30, "fired"), (30.001, "missed")])
 async def test_a_time_is_made_up_for_within_catch_up(queue: Queue, clock: Clock, late: float, status: str) -> None:
-    await queue.schedules.put("s", Every(HOUR, offset=BEGIN + 1), catch_up=30)
+    await queue.schedules.set("s", Every(HOUR, offset=BEGIN + 1), catch_up=30)
     clock.tick(1 + late)
     assert await fire(queue) == [("s", 1, status)]
     assert await counts(queue) == ((1, 0, 0) if status == "fired" else (0, 0, 1))
@@ -424,7 +424,7 @@ async def test_a_time_is_made_up_for_within_catch_up(queue: Queue, clock: Clock,
 
 @pytest.mark.parametrize("overlap", get_args(Overlap))
 async def test_after_a_day_every_minute_is_accounted_for(queue: Queue, clock: Clock, overlap: Overlap) -> None:
-    await queue.schedules.put("s", Cron("* * * * *"), catch_up=HOUR, overlap=overlap)
+    await queue.schedules.set("s", Cron("* * * * *"), catch_up=HOUR, overlap=overlap)
     clock.tick(DAY)
     first = await statuses(queue)
     assert first[0] == "missed"
@@ -439,7 +439,7 @@ async def test_after_a_day_every_minute_is_accounted_for(queue: Queue, clock: Cl
 
 
 async def test_a_day_of_every_second_is_counted_too(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(0.5), catch_up=10)
+    await queue.schedules.set("s", Every(0.5), catch_up=10)
     clock.tick(DAY)
     while (await queue.schedules.fire_due()).firings:
         pass
@@ -448,7 +448,7 @@ async def test_a_day_of_every_second_is_counted_too(queue: Queue, clock: Clock) 
 
 
 async def test_the_last_time_may_be_missed(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", At(BEGIN + 1), catch_up=10)
+    await queue.schedules.set("s", At(BEGIN + 1), catch_up=10)
     clock.tick(HOUR)
     assert await fire(queue) == [("s", 1, "missed")]
     schedule = await view(queue)
@@ -459,7 +459,7 @@ async def test_the_last_time_may_be_missed(queue: Queue, clock: Clock) -> None:
 
 
 async def test_a_paused_one_misses_its_times_without_a_count(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
+    await queue.schedules.set("s", Every(MINUTE))
     assert await queue.schedules.pause("s") == "done"
     assert await queue.schedules.pause("s") == "unchanged"
     schedule = await view(queue)
@@ -485,11 +485,11 @@ async def test_what_there_is_not(queue: Queue) -> None:
 
 async def test_whoever_knows_an_older_revision_fires_nothing(queue: Queue, clock: Clock) -> None:
     """It was removed and made anew, or changed, since it was read."""
-    await queue.schedules.put("s", Every(MINUTE), "old")
+    await queue.schedules.set("s", Every(MINUTE), "old")
     clock.tick(20)
     before = await view(queue)
     await queue.schedules.remove("s")
-    await queue.schedules.put("s", Every(MINUTE), "new")
+    await queue.schedules.set("s", Every(MINUTE), "new")
     firings = await queue.schedules._fire(before, clock.now_ms / 1000)
     assert [(one.status, one.id) for one in firings] == [("stale", None)]
     await queue.schedules.remove("s")
@@ -502,7 +502,7 @@ async def test_whoever_knows_an_older_revision_fires_nothing(queue: Queue, clock
 
 
 async def test_a_trigger_comes_besides_the_times(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), "p", overlap="allow")
+    await queue.schedules.set("s", Every(MINUTE), "p", overlap="allow")
     clock.tick(5)
     firing = await queue.schedules.trigger("s")
     assert (firing.schedule, firing.status, firing.at) == ("s", "fired", BEGIN + 5)
@@ -520,7 +520,7 @@ async def test_a_trigger_comes_besides_the_times(queue: Queue, clock: Clock) -> 
 
 
 async def test_its_policy_holds_for_a_trigger(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE))
+    await queue.schedules.set("s", Every(MINUTE))
     assert (await queue.schedules.trigger("s")).status == "fired"
     firing = await queue.schedules.trigger("s")
     assert (firing.status, firing.id) == ("skipped", None)
@@ -534,7 +534,7 @@ async def test_its_policy_holds_for_a_trigger(queue: Queue, clock: Clock) -> Non
 
 
 async def test_a_backfill_fires_each_time_once(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="allow")
+    await queue.schedules.set("s", Every(MINUTE), overlap="allow")
     clock.tick(5 * MINUTE)
     told: list[tuple[int, int]] = []
     start, end = BEGIN - 40, BEGIN + 80
@@ -552,7 +552,7 @@ async def test_a_backfill_fires_each_time_once(queue: Queue, clock: Clock) -> No
 
 
 async def test_a_backfill_leaves_out_what_has_fired_by_itself(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="allow")
+    await queue.schedules.set("s", Every(MINUTE), overlap="allow")
     clock.tick(20)
     assert await statuses(queue) == ["fired"]
     firings = await queue.schedules.backfill("s", BEGIN - 40, BEGIN + 20)
@@ -561,11 +561,11 @@ async def test_a_backfill_leaves_out_what_has_fired_by_itself(queue: Queue, cloc
 
 async def test_its_policy_holds_for_a_backfill(queue: Queue, clock: Clock) -> None:
     clock.tick(DAY)
-    await queue.schedules.put("s", Every(MINUTE))
+    await queue.schedules.set("s", Every(MINUTE))
     firings = await queue.schedules.backfill("s", BEGIN, BEGIN + 150)
     assert [(one.status, one.id) for one in firings] == [("fired", id_of(20)), ("skipped", None), ("skipped", None)]
     await complete(queue)
-    await queue.schedules.put("s", Every(MINUTE), overlap="buffer_all")
+    await queue.schedules.set("s", Every(MINUTE), overlap="buffer_all")
     firings = await queue.schedules.backfill("s", BEGIN, BEGIN + 150)
     assert [one.status for one in firings] == ["exists", "fired", "fired"]
     assert await complete(queue) == [id_of(80)]
@@ -573,7 +573,7 @@ async def test_its_policy_holds_for_a_backfill(queue: Queue, clock: Clock) -> No
 
 
 async def test_a_paused_one_may_be_backfilled(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Cron("30 2 * * *", "Europe/Berlin"), overlap="allow")
+    await queue.schedules.set("s", Cron("30 2 * * *", "Europe/Berlin"), overlap="allow")
     await queue.schedules.pause("s")
     clock.tick(10 * DAY)
     firings = await queue.schedules.backfill("s", BEGIN, BEGIN + 3 * DAY)
@@ -582,7 +582,7 @@ async def test_a_paused_one_may_be_backfilled(queue: Queue, clock: Clock) -> Non
 
 
 async def test_too_many_times_are_refused(queue: Queue) -> None:
-    await queue.schedules.put("s", Every(0.1))
+    await queue.schedules.set("s", Every(0.1))
     with pytest.raises(BadArgument, match=r"^pyadeq: end: .* at most 100,000 times of the schedule in one call"):
         await queue.schedules.backfill("s", 0, 20_000)
     assert await claim(queue) == []
@@ -604,7 +604,7 @@ STRANGE = [
 @pytest.fixture
 async def strange(queue: Queue, adeq: Adeq, request: pytest.FixtureRequest) -> Queue:
     """With a schedule that somebody else has put, due at 1 s, before all others."""
-    await queue.schedules.put("strange", Every(HOUR, offset=BEGIN + 1), "theirs")
+    await queue.schedules.set("strange", Every(HOUR, offset=BEGIN + 1), "theirs")
     await adeq.client.hset(f"{queue.base}:schedule:strange", "timing", request.param)
     return queue
 
@@ -612,7 +612,7 @@ async def strange(queue: Queue, adeq: Adeq, request: pytest.FixtureRequest) -> Q
 @pytest.mark.parametrize("strange", STRANGE, indirect=True)
 async def test_a_strange_one_keeps_nobody_else_from_firing(strange: Queue, clock: Clock) -> None:
     queue = strange
-    await queue.schedules.put("s", Every(MINUTE))
+    await queue.schedules.set("s", Every(MINUTE))
     assert await queue.schedules.get("strange")
     clock.tick(20)
     first = await queue.schedules.fire_due()
@@ -642,7 +642,7 @@ async def test_a_strange_one_is_not_tried_time_and_again(strange: Queue, clock: 
 @pytest.mark.parametrize("strange", STRANGE[:1], indirect=True)
 async def test_beside_a_strange_one_the_others_are_in_time(strange: Queue, clock: Clock) -> None:
     queue = strange
-    await queue.schedules.put("s", Every(2), overlap="allow")
+    await queue.schedules.set("s", Every(2), overlap="allow")
     clock.tick(2)
     for _ in range(5):
         fired = await queue.schedules.fire_due()
@@ -664,7 +664,7 @@ async def test_what_can_be_done_with_a_strange_one(strange: Queue, clock: Clock)
     with pytest.raises((BadArgument, ConfigError)):
         await queue.schedules.resume("strange")
     assert [schedule.name async for schedule in queue.schedules.iterate()] == ["strange"]
-    await queue.schedules.put("strange", Every(MINUTE), "ours")
+    await queue.schedules.set("strange", Every(MINUTE), "ours")
     assert await queue.schedules.resume("strange") == "done"
     assert (await view(queue, "strange")).next == BEGIN + 20
     assert await queue.schedules.remove("strange") == "done"
@@ -673,7 +673,7 @@ async def test_what_can_be_done_with_a_strange_one(strange: Queue, clock: Clock)
 @pytest.mark.parametrize("text", ["", "no json", "[]", "null", '{"colour":"red"}', '{"priority":77}'])
 async def test_a_task_that_this_release_cannot_make(queue: Queue, adeq: Adeq, clock: Clock, text: str) -> None:
     for name in ("strange", "s"):
-        await queue.schedules.put(name, Every(MINUTE))
+        await queue.schedules.set(name, Every(MINUTE))
     await adeq.client.hset(f"{queue.base}:schedule:strange", "envelope", text)
     clock.tick(20)
     firings = (await queue.schedules.fire_due()).firings
@@ -687,7 +687,7 @@ async def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, ad
     await put_many(adeq, queue, dict.fromkeys(names, Every(HOUR, offset=BEGIN + 1)))
     for name in names:
         await adeq.client.hset(f"{queue.base}:schedule:{name}", "timing", "{}")
-    await queue.schedules.put("s", Every(MINUTE))
+    await queue.schedules.set("s", Every(MINUTE))
     clock.tick(20)
     for _ in range(3):
         await queue.schedules.fire_due()
@@ -698,7 +698,7 @@ async def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, ad
 
 
 async def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
-    await queue.schedules.put("s", Every(MINUTE), overlap="allow")
+    await queue.schedules.set("s", Every(MINUTE), overlap="allow")
     await queue.drain()
     clock.tick(20)
     assert (await queue.claim_once("w", 1)).next_firing is None
@@ -710,7 +710,7 @@ async def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) ->
         await queue.schedules.backfill("s", BEGIN, BEGIN + 30)
     assert await counts(queue) == (0, 0, 0)
     assert (await view(queue)).next == BEGIN + 20
-    assert (await queue.schedules.put("other", Every(HOUR))).status == "created"
+    assert (await queue.schedules.set("other", Every(HOUR))).status == "created"
     assert await queue.schedules.pause("other") == "done"
     clock.tick(MINUTE)
     await queue.resume()
@@ -724,15 +724,15 @@ async def test_a_full_server_fires_when_there_is_room_again(binary: Path, clock:
             queue = adeq.queue("full")
             await queue.configure(clock="test")
             await adeq.load_scripts()
-            await queue.schedules.put("a", Every(MINUTE), overlap="allow")
-            await queue.schedules.put("b", Every(MINUTE), overlap="allow")
+            await queue.schedules.set("a", Every(MINUTE), overlap="allow")
+            await queue.schedules.set("b", Every(MINUTE), overlap="allow")
             clock.tick(20)
             await adeq.client.config_set("maxmemory", 1_000_000)
             with pytest.raises(TransportError, match="OOM") as refused:
                 await queue.schedules.fire_due()
             assert refused.value.retryable
             with pytest.raises(TransportError, match="OOM"):
-                await queue.schedules.put("c", Every(MINUTE))
+                await queue.schedules.set("c", Every(MINUTE))
             assert await queue.schedules.pause("b") == "done"  # steering needs no room
             assert await queue.schedules.remove("b") == "done"
             clock.tick(MINUTE)
@@ -748,7 +748,7 @@ async def test_all_schedules_of_many_by_their_next_time(adeq: Adeq, queue: Queue
     names = [f"s{n:03}" for n in range(250)]
     await put_many(adeq, queue, {name: Every(HOUR, offset=BEGIN + 250 - int(name[1:])) for name in names})
     await queue.schedules.pause("s249")
-    await queue.schedules.put("s248", At(1), "p", kind="k")
+    await queue.schedules.set("s248", At(1), "p", kind="k")
     found = [schedule async for schedule in queue.schedules.iterate()]
     assert [schedule.name for schedule in found] == [*reversed(names[:248]), "s248", "s249"]
     assert {(schedule.payload, schedule.envelope["kind"]) for schedule in found} == {(None, "k")}
@@ -763,7 +763,7 @@ async def test_a_hundred_are_a_page(adeq: Adeq, queue: Queue) -> None:
 
 
 async def test_the_next_times_of_one(queue: Queue) -> None:
-    await queue.schedules.put("s", Every(MINUTE, until=BEGIN + 150))
+    await queue.schedules.set("s", Every(MINUTE, until=BEGIN + 150))
     schedule = await view(queue)
     assert queue.schedules.upcoming(schedule, 2) == [BEGIN + 20, BEGIN + 80]
     assert queue.schedules.upcoming(schedule) == [BEGIN + 20, BEGIN + 80, BEGIN + 140]

@@ -38,7 +38,7 @@ def test_version() -> None:
         ["scripts", "--help"],
         ["queue", "stats", "--help"],
         ["task", "enqueue", "--help"],
-        ["dlq", "retry", "--help"],
+        ["dead", "retry", "--help"],
         ["doctor", "--help"],
     ],
 )
@@ -118,7 +118,7 @@ def test_a_packaged_file_that_differs_is_found() -> None:
         ["task", "enqueue", "q"],
         ["task", "ls", "q"],
         ["task", "watch", "q", "t"],
-        ["dlq", "retry", "q", "--all"],
+        ["dead", "retry", "q", "--all"],
     ],
     ids=" ".join,
 )

@@ -29,7 +29,7 @@ def test_a_group_of_a_queue_on_all_servers(cluster: ThreePrimaries) -> None:
     with Adeq.from_url(cluster.url, cluster=True) as client:
         queue = client.partitioned("spread")
         queue.repartition(6)
-        answer("--cluster", "events", "register", "audit", *stream)
+        answer("--cluster", "events", "add", "audit", *stream)
         for number in range(30):
             queue.enqueue(1, id=f"t{number}")
     wrong = [adeq("events", "groups", "--stream", f"queue:{name}", "--url", cluster.url).stderr for name in QUEUES]

@@ -21,8 +21,8 @@ def test_events_are_read_and_acknowledged(url: str, base_name: str) -> None:
     with Adeq.from_url(url) as adeq:
         queue = adeq.queue(base_name)
         queue.enqueue("x", id="a")
-        assert run(url, "events", "register", "audit", *stream).stdout == "registered\n"
-        assert run(url, "events", "register", "audit", *stream).stdout == "exists\n"
+        assert run(url, "events", "add", "audit", *stream).stdout == "registered\n"
+        assert run(url, "events", "add", "audit", *stream).stdout == "exists\n"
         (first,) = map(
             json.loads, run(url, "events", "read", "audit", "--limit", "1", "-o", "jsonl", *stream).stdout.splitlines()
         )
@@ -35,8 +35,8 @@ def test_events_are_read_and_acknowledged(url: str, base_name: str) -> None:
         assert (found["length"], found["groups"][0]["pending"], found["groups"][0]["lag"]) == (2, 0, 0)
         assert run(url, "events", "trim", "--older-than", "1d", *stream).stdout == "0 deleted\n"
         assert json.loads(run(url, "events", "configure", "--keep", "1d", "-o", "json", *stream).stdout)["settings"]
-        assert run(url, "events", "drop", "audit", *stream).status == 0
-        assert run(url, "events", "drop", "audit", *stream).status == 1
+        assert run(url, "events", "rm", "audit", *stream).status == 0
+        assert run(url, "events", "rm", "audit", *stream).status == 1
         assert "has no group 'audit'" in run(url, "events", "read", "audit", *stream).stderr
 
 
@@ -91,7 +91,7 @@ def test_a_group_of_a_queue_is_in_all_partitions(url: str, base_name: str) -> No
     with Adeq.from_url(url) as adeq:
         queue = adeq.partitioned(base_name)
         tags = [one.tag for one in queue.repartition(2) if one.current]
-        assert run(url, "events", "register", "audit", *stream).stdout == "registered\n"
+        assert run(url, "events", "add", "audit", *stream).stdout == "registered\n"
         for number in range(20):
             queue.enqueue(1, id=f"t{number}")
         key, client = f"{queue.part(tags[0]).base}:events", adeq.client
@@ -109,5 +109,5 @@ def test_a_group_of_a_queue_is_in_all_partitions(url: str, base_name: str) -> No
         assert run(url, "events", "read", "audit", *stream).stderr == ""
         run(url, "events", "configure", "--keep", "1d", *stream)
         assert {queue.events.part(tag).configure()["keep"] for tag in (*tags, "-")} == {86400}
-        run(url, "events", "drop", "audit", *stream)
+        run(url, "events", "rm", "audit", *stream)
         assert not any(queue.events.part(tag).groups().groups for tag in (*tags, "-"))

@@ -378,7 +378,7 @@ def test_settings(url: str, base_name: str) -> None:
 # What is wrong
 
 
-COMMANDS = "ls; show x; graph; force-release x --reason r --yes; watch; stats; settings; capacity ls; capacity drain x"
+COMMANDS = "ls; show x; graph; force-release x --reason r --yes; watch; stats; capacity ls; capacity drain x"
 
 
 @pytest.mark.parametrize("command", COMMANDS.split("; "))

@@ -39,15 +39,15 @@ def test_tasks_and_dead_tasks(base_name: str, told: Any) -> None:
     assert len(found) == 10 * EACH
     assert len({one["id"].rpartition("@")[2] for one in found}) == 3
     assert len(answer("task", "ls", base_name, "--kind", "ready", "--user", "ann", "--all", **told)) == 5 * EACH
-    assert len(answer("dlq", "ls", base_name, "--all", **told)) == 5 * EACH
-    dry = answer("dlq", "retry", base_name, "--all", "--dry-run", **told)
+    assert len(answer("dead", "ls", base_name, "--all", **told)) == 5 * EACH
+    dry = answer("dead", "retry", base_name, "--all", "--dry-run", **told)
     assert (dry["matched"], dry["retried"]) == (5 * EACH, 0)
-    dead = answer("dlq", "ls", base_name, "--limit", "2", **told)
+    dead = answer("dead", "ls", base_name, "--limit", "2", **told)
     ids = [one["id"] for one in dead]
-    assert {one["status"] for one in answer("dlq", "retry", base_name, *ids, **told)["tasks"]} == {"retried"}
-    gone = answer("dlq", "abandon", base_name, "--kind", "dead", "--yes", **told)
+    assert {one["status"] for one in answer("dead", "retry", base_name, *ids, **told)["tasks"]} == {"retried"}
+    gone = answer("dead", "abandon", base_name, "--kind", "dead", "--yes", **told)
     assert (gone["matched"], gone["abandoned"]) == (5 * EACH - 2, 5 * EACH - 2)
-    assert answer("dlq", "ls", base_name, **told) == []
+    assert answer("dead", "ls", base_name, **told) == []
 
 
 def test_limits_shares_and_schedules(base_name: str, queue: PartitionedQueue, told: Any) -> None:

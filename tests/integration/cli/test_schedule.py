@@ -57,7 +57,7 @@ def place(url: str, base_name: str) -> Iterator[Place]:
 @pytest.fixture
 def some(place: Place) -> Place:
     """`often` each hour, `nightly`, `once` in 2099, paused, and `gone`."""
-    put = place.queue.schedules.put
+    put = place.queue.schedules.set
     put("often", Every(3600), {"n": 1}, overlap="allow", kind="mail", headers={"secret": 1})
     put("nightly", Cron("0 3 1 1 *", tz="Europe/Berlin"), {"secret": 1}, jitter=60)
     put("once", At(NEW_YEAR))
@@ -66,7 +66,7 @@ def some(place: Place) -> Place:
     return place
 
 
-# add
+# set
 
 
 def test_add(place: Place) -> None:
@@ -106,7 +106,7 @@ def test_add_with_all_there_is(place: Place) -> None:
     fields |= {"fallback_after": 3600, "delay": 120, "timeout": 30, "user": "u1", "tags": ["x", "y"], "unique": "k"}
     fields |= {"scope": "s", "coalesce": "last", "result_ttl": 0, "max_attempts": 9}
     timing = Every(5400, offset=300, start=1577836800, until=NEW_YEAR)
-    same = place.queue.schedules.put("s1", timing, overlap="buffer_one", catch_up=2 * DAY, jitter=90, **fields)
+    same = place.queue.schedules.set("s1", timing, overlap="buffer_one", catch_up=2 * DAY, jitter=90, **fields)
     assert same.status == "unchanged"
 
 
@@ -194,7 +194,7 @@ def test_wrong_usage(options: list[str]) -> None:
 
 def test_cron_needs_an_extra(some: Place) -> None:
     with mock.patch.dict(sys.modules, {"cronsim": None}):
-        for command in ("add s1 --cron", "add nightly --cron"):
+        for command in ("set s1 --cron", "set nightly --cron"):
             line = error(2, "schedule", *command.split(), "0 3 * * *", *some.there)
             assert line == "adeq: cron expressions need an extra: pip install 'pyadeq[schedules]'"
         assert answer("schedule", "set", "s1", "--every", "1h", *some.there)["status"] == "created"
@@ -249,7 +249,7 @@ def test_ls_tells_that_there_is_more(some: Place) -> None:
 
 def test_ls_of_many(place: Place) -> None:
     for number in range(203):
-        place.queue.schedules.put(f"s{number}", Every(3600))
+        place.queue.schedules.set(f"s{number}", Every(3600))
     assert len(answer("schedule", "ls", *place.there)) == 100
     assert {one["name"] for one in answer("schedule", "ls", "--all", *place.there)} == {f"s{n}" for n in range(203)}
     assert len(lines("schedule", "ls", "--all", *place.there)) == 204
@@ -290,7 +290,7 @@ def test_show_of_one_that_fires_no_more(some: Place) -> None:
 
 def test_show_obeys_nobody(place: Place) -> None:
     """What a terminal would obey stays in the text."""
-    place.queue.schedules.put("s1", Every(3600), "a \x1b[31m[/red]", headers={"h": "\x1b[31m"})
+    place.queue.schedules.set("s1", Every(3600), "a \x1b[31m[/red]", headers={"h": "\x1b[31m"})
     text = adeq("schedule", "show", "s1", *place.there).stdout
     assert "\x1b" not in text
     assert "[/red]" in text
@@ -498,7 +498,7 @@ def test_fire_tells_what_could_not_be_fired(place: Place) -> None:
     ],
 )
 def test_a_timing_that_nobody_can_reckon(place: Place, timing: str, text: str) -> None:
-    place.queue.schedules.put("bad", Every(3600))
+    place.queue.schedules.set("bad", Every(3600))
     place.client.client.hset(f"{place.queue.base}:schedule:bad", "timing", timing)
     assert [one["name"] for one in answer("schedule", "ls", *place.there)] == ["bad"]
     ended = adeq("schedule", "show", "bad", *place.there)
@@ -536,7 +536,7 @@ def test_a_schedule_that_there_is_not(place: Place, command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "add a;b --every 1h",
+        "set a;b --every 1h",
         "show a;b",
         "pause x a;b",
         "resume a;b",
@@ -552,7 +552,7 @@ def test_bad_names(place: Place, command: str) -> None:
 
 
 def test_a_server_that_does_not_answer() -> None:
-    for command in ("ls", "fire", "add x --every 1h"):
+    for command in ("ls", "fire", "set x --every 1h"):
         assert "start a server at" in error(3, "schedule", *command.split(), "--url", "redis://127.0.0.1:1")
 
 

@@ -274,7 +274,7 @@ def test_a_task_of_a_queue_with_partitions(client: Adeq, place: dict[str, Any]) 
 def test_a_server_of_ones_own(tmp_path: Path) -> None:
     sock, secret = tmp_path / "a.sock", tmp_path / "secret"
     secret.write_text("s3cret\n")
-    words = ["server", "--socket", str(sock), "--port", "0", "--password-file", str(secret), "-o", "json"]
+    words = ["dev-server", "--socket", str(sock), "--port", "0", "--password-file", str(secret), "-o", "json"]
     with subprocess.Popen([*COMMAND, *words], env=environment(), stdout=subprocess.PIPE, text=True) as run:
         try:
             assert run.stdout
@@ -284,7 +284,7 @@ def test_a_server_of_ones_own(tmp_path: Path) -> None:
                 assert adeq("task", "enqueue", "mail", ADEQ_URL=place).status == 0
             without = adeq("queue", "ls", ADEQ_URL=said["urls"][1].replace(":s3cret@", ""))
             assert (without.status, "password" in without.stderr) == (1, True)
-            second = adeq("server", "--socket", str(sock))
+            second = adeq("dev-server", "--socket", str(sock))
             assert (second.status, "a program listens on" in second.stderr) == (2, True)
             os.kill(said["pid"], signal.SIGKILL)
             assert run.wait(DEADLINE) == 1
@@ -293,11 +293,11 @@ def test_a_server_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_options_of_a_server_that_cannot_be(tmp_path: Path) -> None:
-    assert adeq("server", "--password-file", str(tmp_path / "none")).status == 2
-    assert adeq("server", "--port", "0", "--password-file", str(tmp_path / "none")).status == 2
+    assert adeq("dev-server", "--password-file", str(tmp_path / "none")).status == 2
+    assert adeq("dev-server", "--port", "0", "--password-file", str(tmp_path / "none")).status == 2
     empty = tmp_path / "empty"
     empty.write_text("\n")
-    assert "is empty" in adeq("server", "--port", "0", "--password-file", str(empty)).stderr
+    assert "is empty" in adeq("dev-server", "--port", "0", "--password-file", str(empty)).stderr
     with pytest.raises(ConfigError, match="is no socket"):
         EmbeddedServer(socket_path=empty).start()
     assert empty.read_text() == "\n"

@@ -1,4 +1,4 @@
-"""`adeq task`, but for files, and `adeq dlq`."""
+"""`adeq task`, but for files, and `adeq dead`."""
 
 import json
 import subprocess
@@ -313,7 +313,7 @@ def test_retry(url: str, queue: Queue) -> None:
         {"id": holder, "status": "not_dead"},
     ]
     assert ["conflict", "held", "by", holder] in [
-        line.split()[1:] for line in adeq("dlq", "retry", queue.name, first, ADEQ_URL=url).stdout.splitlines()
+        line.split()[1:] for line in adeq("dead", "retry", queue.name, first, ADEQ_URL=url).stdout.splitlines()
     ]
 
 
@@ -405,7 +405,7 @@ def test_dlq_ls(url: str, queue: Queue) -> None:
     first, second = die(queue, Task(id="a", kind="k1", user="u1"), Task(id="b", kind="k2"))
     (third,) = die(queue, Task(id="c", kind="k2"), reason="told_to")
     queue.enqueue(kind="k2")
-    arguments = ["dlq", "ls", queue.name, "--url", url]
+    arguments = ["dead", "ls", queue.name, "--url", url]
     assert [task["id"] for task in answer(*arguments)] == [first, second, third]
     for options, ids in (
         (["--kind", "k2"], [second, third]),
@@ -420,7 +420,7 @@ def test_dlq_ls(url: str, queue: Queue) -> None:
 def test_dlq_stats(url: str, queue: Queue) -> None:
     die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"))
     die(queue, Task(kind="k2"), Task(), reason="told_to")
-    arguments = ["dlq", "stats", queue.name, "--url", url]
+    arguments = ["dead", "stats", queue.name, "--url", url]
     found = answer(*arguments)
     rows = [(one["kind"], one["reason"], one["count"]) for one in found["groups"]]
     assert rows == [("k2", "error", 2), (None, "told_to", 1), ("k1", "error", 1), ("k2", "told_to", 1)]
@@ -432,7 +432,7 @@ def test_dlq_stats(url: str, queue: Queue) -> None:
 
 def test_dlq_retry(url: str, queue: Queue) -> None:
     ids = die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"))
-    arguments = ["dlq", "retry", queue.name, "--url", url]
+    arguments = ["dead", "retry", queue.name, "--url", url]
     assert "which tasks? Name some, or give a filter" in error(2, *arguments)
     assert answer(*arguments, "--kind", "k2", "--dry-run") == {
         "queue": queue.name,
@@ -451,7 +451,7 @@ def test_dlq_retry(url: str, queue: Queue) -> None:
 @pytest.mark.slow
 def test_dlq_abandon(url: str, queue: Queue) -> None:
     ids = die(queue, Task(kind="k1"), Task(kind="k2"), Task(kind="k2"), Task())
-    arguments = ["dlq", "abandon", queue.name, "--url", url]
+    arguments = ["dead", "abandon", queue.name, "--url", url]
     assert "which tasks?" in error(2, *arguments, "--yes")
     assert f"This deletes 1 dead task of queue '{queue.name}' for good. There is no" in error(2, *arguments, ids[0])
     assert "This deletes 2 dead tasks of" in error(2, *arguments, "--kind", "k2")
@@ -480,5 +480,5 @@ def test_dlq_abandon(url: str, queue: Queue) -> None:
 )
 def test_dlq_of_nonsense(url: str, queue: Queue, options: list[str], text: str) -> None:
     queue.configure()
-    assert text in error(2, "dlq", "retry", queue.name, *options, "--url", url)
-    assert text in error(2, "dlq", "abandon", queue.name, *options, "--yes", "--url", url)
+    assert text in error(2, "dead", "retry", queue.name, *options, "--url", url)
+    assert text in error(2, "dead", "abandon", queue.name, *options, "--yes", "--url", url)

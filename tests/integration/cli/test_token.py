@@ -31,7 +31,7 @@ def run(url: str, base_name: str) -> Any:
 
 
 def test_a_token_is_made_listed_and_revoked(client: Adeq, run: Any) -> None:
-    done = run("token", "new", "Ann", "--right", "producer", "--right", "lock.work", "--name", "mail-*", "--user", "u1")
+    done = run("token", "add", "Ann", "--right", "producer", "--right", "lock.work", "--name", "mail-*", "--user", "u1")
     match = TEXT.fullmatch(done.stdout.strip())
     assert done.status == 0
     assert match, done
@@ -56,7 +56,7 @@ def test_a_token_is_made_listed_and_revoked(client: Adeq, run: Any) -> None:
 
 
 def test_a_token_may_have_a_rate(client: Adeq, run: Any) -> None:
-    made = json.loads(run("token", "new", "ann", "--right", "observer", "--rate", "600/1m", "-o", "json").stdout)
+    made = json.loads(run("token", "add", "ann", "--right", "observer", "--rate", "600/1m", "-o", "json").stdout)
     assert made["rate"] == "600/60s"
     stored = client.config("_tokens").get(made["id"])
     token = stored and read_token(stored.value)
@@ -65,23 +65,23 @@ def test_a_token_may_have_a_rate(client: Adeq, run: Any) -> None:
     assert (token.rate.limit, token.rate.period) == (600, 60)
     assert "600/60s" in run("token", "ls", "-o", "wide").stdout
     for wrong in ("5", "0/s", "5/2w", "5/10ms", "5/2d"):
-        assert run("token", "new", "ann", "--right", "observer", "--rate", wrong).status == 2, wrong
+        assert run("token", "add", "ann", "--right", "observer", "--rate", wrong).status == 2, wrong
     assert len(client.config("_tokens").all()) == 1
 
 
 def test_an_unlimited_token_must_be_said(run: Any) -> None:
-    assert json.loads(run("token", "new", "ann", "--right", "observer", "-o", "json").stdout)["expires"]
-    made = json.loads(run("token", "new", "ann", "--right", "observer", "--expires", "never", "-o", "json").stdout)
+    assert json.loads(run("token", "add", "ann", "--right", "observer", "-o", "json").stdout)["expires"]
+    made = json.loads(run("token", "add", "ann", "--right", "observer", "--expires", "never", "-o", "json").stdout)
     assert (made["expires"], TEXT.fullmatch(made["token"]) is not None) == (None, True)
     assert "hash" not in made
-    assert run("token", "new", "ann", "--right", "observer", "--expires", "0").status == 2
-    assert run("token", "new", "ann").status == 2
+    assert run("token", "add", "ann", "--right", "observer", "--expires", "0").status == 2
+    assert run("token", "add", "ann").status == 2
 
 
 def test_old_tokens_are_removed(client: Adeq, run: Any) -> None:
     _, _, old = new_token("ann", ["observer"], lifetime=10, now=1000)
     client.config("_tokens").set_many({f"{n:012x}": old.encoded() for n in range(99)})
-    run("token", "new", "ann", "--right", "observer")
+    run("token", "add", "ann", "--right", "observer")
     assert len(client.config("_tokens").all()) == 1
 
 
@@ -94,7 +94,7 @@ def test_a_token_that_is_not_there(run: Any) -> None:
 
 
 def test_nothing_revives_a_token(client: Adeq, run: Any) -> None:
-    made = json.loads(run("token", "new", "ann", "--right", "observer", "-o", "json").stdout)
+    made = json.loads(run("token", "add", "ann", "--right", "observer", "-o", "json").stdout)
     tokens = client.config("_tokens")
     found = tokens.get(made["id"])
     assert found

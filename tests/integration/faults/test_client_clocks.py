@@ -73,7 +73,7 @@ def test_a_point_in_time_is_one_of_the_servers(off: float, adeq: Adeq, base_name
     now = queue.stats().now
     queue.enqueue("soon", id="soon", run_after=now + 0.2, expires_at=now + NEAR)
     queue.enqueue("tomorrow", id="tomorrow", run_after=datetime.fromtimestamp(now, UTC) + timedelta(days=1))
-    queue.schedules.put("once", At(now + NEAR), "work")
+    queue.schedules.set("once", At(now + NEAR), "work")
     (lease,) = queue.claim("w", wait=DEADLINE)
     assert lease.id == "soon"
     assert queue.stats().delayed == 1

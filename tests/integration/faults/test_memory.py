@@ -47,7 +47,7 @@ NEW_WORK: dict[str, Callable[[Adeq, str], Any]] = {
     "enqueue": lambda adeq, name: adeq.queue(name).enqueue("work"),
     "configure a queue": lambda adeq, name: adeq.queue(name).configure(lease=20),
     "retry": lambda adeq, name: adeq.queue(name).retry("dead"),
-    "put a schedule": lambda adeq, name: adeq.queue(name).schedules.put("s", Every(60), "work"),
+    "put a schedule": lambda adeq, name: adeq.queue(name).schedules.set("s", Every(60), "work"),
     "trigger a schedule": lambda adeq, name: adeq.queue(name).schedules.trigger("there"),
     "set a limit": lambda adeq, name: adeq.queue(name).limits.set("user:ann", concurrency=1),
     "acquire": lambda adeq, name: adeq.locks(name).take("door", owner="o"),
@@ -62,7 +62,7 @@ def test_new_work_is_refused_and_nothing_is_changed(
 ) -> None:
     queue = adeq.queue(base_name)
     adeq.locks(base_name).configure()
-    queue.schedules.put("there", Every(3600), "work")
+    queue.schedules.set("there", Every(3600), "work")
     queue.enqueue("work", id="dead")
     (lease,) = queue.claim("w")
     queue.fail(lease, "broken", retryable=False)
@@ -137,7 +137,7 @@ def test_who_holds_and_waits_goes_on(adeq: Adeq, base_name: str) -> None:
 @pytest.mark.slow
 async def test_a_schedule_that_could_not_fire_fires_when_there_is_room(adeq: Adeq, base_name: str) -> None:
     queue = adeq.queue(base_name)
-    queue.schedules.put("s", Every(0.2), "work", catch_up=3600)
+    queue.schedules.set("s", Every(0.2), "work", catch_up=3600)
 
     async def handle(lease: Lease) -> None:
         return None

@@ -103,7 +103,7 @@ def test_what_is_known_of_calls_stays_known(queue: Queue, clock: Clock) -> None:
 
 
 def test_a_time_of_a_schedule_fires_once(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(60), "work")
+    queue.schedules.set("s", Every(60), "work")
     clock.tick(60)
     (fired,) = queue.schedules.fire_due().firings
     queue.ack(*queue.claim("w"))

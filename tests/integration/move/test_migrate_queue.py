@@ -61,7 +61,7 @@ def fill(queue: Queue) -> None:
     queue.configure(max_attempts=2)
     queue.limits.set("tag:slow", concurrency=1)
     queue.shares.set("ann", 2)
-    queue.schedules.put("nightly", Cron("0 3 * * *"), {"a": 1})
+    queue.schedules.set("nightly", Cron("0 3 * * *"), {"a": 1})
     queue.enqueue_many([Task(id=f"t{n}", payload={"n": n}, user="ann", tags=["x"], priority=n % 3) for n in range(9)])
     queue.enqueue(b"x" * 500, id="big", idempotency_key="k")
     queue.enqueue_many([Task(id=f"slow{n}", tags=["slow"]) for n in range(5)])

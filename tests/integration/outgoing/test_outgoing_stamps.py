@@ -71,7 +71,7 @@ def dead(client: Adeq, queue: str) -> list[TaskView]:
 
 
 def by_schedule(client: Adeq, queue: str) -> None:
-    client.queue(queue).schedules.put("evil", Every(3600.0), forged(queue))
+    client.queue(queue).schedules.set("evil", Every(3600.0), forged(queue))
     client.queue(queue).schedules.trigger("evil")
 
 

@@ -15,9 +15,9 @@ API = "/do/v1/queues/mail/schedules"
 
 async def test_schedules_are_told_in_words_and_hide_what_a_tier_hides(adeq: Adeq, asking: Ask) -> None:
     schedules = adeq.queue("mail").schedules
-    await schedules.put("a+b", Cron("0 8 * * *", tz="Europe/Berlin"), {"text": "<b>hi</b>"}, kind="report")
-    await schedules.put("often", Every(900, offset=60), 1)
-    await schedules.put("once", At(1_900_000_000), {"text": "hunter2"}, tier="restricted", user="secret-user")
+    await schedules.set("a+b", Cron("0 8 * * *", tz="Europe/Berlin"), {"text": "<b>hi</b>"}, kind="report")
+    await schedules.set("often", Every(900, offset=60), 1)
+    await schedules.set("once", At(1_900_000_000), {"text": "hunter2"}, tier="restricted", user="secret-user")
     http = asking("queue.observe", names=("mail",))
     for path in ("/schedules", "/schedules?queue=mail"):
         text = (await http.get(path)).text
@@ -75,8 +75,8 @@ async def test_forms_make_pause_run_and_remove_a_schedule(adeq: Adeq, asking: As
 
 async def test_the_form_for_a_change_holds_the_whole_schedule(adeq: Adeq, asking: Ask) -> None:
     queue = adeq.queue("mail")
-    await queue.schedules.put("often", Every(900), {"n": 1}, kind="poll", tags=["t"], limits=["l"], catch_up=60)
-    await queue.schedules.put("late", Every(900), 1, timeout=5)
+    await queue.schedules.set("often", Every(900), {"n": 1}, kind="poll", tags=["t"], limits=["l"], catch_up=60)
+    await queue.schedules.set("late", Every(900), 1, timeout=5)
     http = asking()
     text = (await http.get("/queues/mail/schedules/often")).text
     area = re.search(r"<textarea[^>]*>(.*?)</textarea>", text, re.DOTALL)
@@ -91,7 +91,7 @@ async def test_the_form_for_a_change_holds_the_whole_schedule(adeq: Adeq, asking
     match = re.findall(r'name="_match" value="(r\d+)"', text)
     assert match
     assert set(match) == {f"r{before.rev}"}
-    await queue.schedules.put("often", Every(900), 2)  # by another operator
+    await queue.schedules.set("often", Every(900), 2)  # by another operator
     for form in (changed, {"_method": "DELETE"}):
         assert (await http.post(f"{API}/often", data=form | {"_match": match[0]})).status_code == 412
     seen = await queue.schedules.get("often")
@@ -102,7 +102,7 @@ async def test_the_form_for_a_change_holds_the_whole_schedule(adeq: Adeq, asking
 
 async def test_a_reader_changes_no_schedule(adeq: Adeq, asking: Ask) -> None:
     queue = adeq.queue("mail")
-    await queue.schedules.put("often", Every(900), 1)
+    await queue.schedules.set("often", Every(900), 1)
     http = asking("observer")
     text = (await http.get("/schedules?queue=mail")).text + (await http.get("/queues/mail/schedules/often")).text
     assert "<form" not in text.replace('action="/logout"', "")

@@ -17,7 +17,7 @@ NEW = {"timing": {"period": 3600}, "task": {"payload": 1}}
 @pytest.mark.parametrize("path", ["", "/stats", "/settings", "/limits", "/limits/all", "/schedules", "/schedules/s"])
 async def test_what_is_still_the_same_is_not_sent_again(adeq: Adeq, http: AsyncClient, path: str) -> None:
     queue = adeq.queue("mail")
-    await queue.schedules.put("s", Every(3600), 1)
+    await queue.schedules.set("s", Every(3600), 1)
     first = await http.get(f"{QUEUE}{path}")
     tag = first.headers["etag"]
     for given in (tag, f'W/{tag}, "other"', f'"other", {tag}', "*"):
@@ -27,7 +27,7 @@ async def test_what_is_still_the_same_is_not_sent_again(adeq: Adeq, http: AsyncC
     await queue.enqueue(1)
     await queue.settings.change(max_attempts=7)
     await queue.limits.set("all", concurrency=3)
-    await queue.schedules.put("s", Every(3600), 2)
+    await queue.schedules.set("s", Every(3600), 2)
     changed = await http.get(f"{QUEUE}{path}", headers={"If-None-Match": tag})
     assert changed.status_code == 200
     assert changed.headers["etag"] != tag

@@ -158,7 +158,7 @@ async def test_several_wait_and_each_task_goes_to_one(adeq: Adeq, http: AsyncCli
 
 
 async def test_a_claim_fires_schedules(adeq: Adeq, http: AsyncClient) -> None:
-    await adeq.queue("mail").schedules.put("s", Every(0.1), payload="now", kind="k")
+    await adeq.queue("mail").schedules.set("s", Every(0.1), payload="now", kind="k")
     (lease,) = await claim(http, "run.1", wait=30)
     assert (lease["kind"], lease["payload"]) == ("k", "now")
 

@@ -96,7 +96,7 @@ def test_all_comes_back_as_it_was(queue: Queue) -> None:
 def test_nothing_of_it_is_on_the_server(secret: Queue, plain: Queue, url: str) -> None:
     secret.configure(backoff=Backoff(base=0, jitter=0))
     secret.enqueue_many([Task(payload=SECRET, scope="s", coalesce="last"), Task(payload=[SECRET], scope="s")])
-    secret.schedules.put("nightly", Cron("0 3 * * *", "UTC"), {"for": SECRET})
+    secret.schedules.set("nightly", Cron("0 3 * * *", "UTC"), {"for": SECRET})
     secret.schedules.trigger("nightly")
     secret.enqueue(SECRET, reply=True, max_attempts=2)
     for _ in range(2):
@@ -182,9 +182,9 @@ def test_the_end_of_a_long_error_is_kept(queue: Queue) -> None:
 
 def test_a_schedule_that_stays_the_same_is_not_changed(secret: Queue, other: Queue) -> None:
     timing = Every(60)
-    assert (secret.schedules.put("s", timing, {"for": SECRET})).status == "created"
-    assert (secret.schedules.put("s", timing, {"for": SECRET})).status == "unchanged"
-    assert (secret.schedules.put("s", timing, {"for": "others"})).status == "changed"
+    assert (secret.schedules.set("s", timing, {"for": SECRET})).status == "created"
+    assert (secret.schedules.set("s", timing, {"for": SECRET})).status == "unchanged"
+    assert (secret.schedules.set("s", timing, {"for": "others"})).status == "changed"
     found = secret.schedules.get("s")
     assert found
     assert found.payload == {"for": "others"}
@@ -266,7 +266,7 @@ def test_a_schedule_is_sealed_anew_where_its_key_is_old(url: str, base_name: str
         with client(url, codec) as adeq:
             schedules = adeq.queue(base_name).schedules
             if status:
-                assert (schedules.put("s", Every(60), SECRET)).status == status
+                assert (schedules.set("s", Every(60), SECRET)).status == status
             found = schedules.get("s")
             assert found
             assert (found.payload, bool(found.unreadable)) == ((SECRET, False) if status else (None, True))

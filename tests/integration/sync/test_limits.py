@@ -359,7 +359,7 @@ def test_a_rate_may_turn_away_what_it_does_not_let_start(queue: Queue, policy: A
 
 def test_tasks_of_a_schedule_are_limited(queue: Queue, clock: Clock) -> None:
     queue.limits.set("key:k", concurrency=1)
-    queue.schedules.put("s", Every(10), "tick", overlap="allow", limits=["k"], user="ann", catch_up=3600)
+    queue.schedules.set("s", Every(10), "tick", overlap="allow", limits=["k"], user="ann", catch_up=3600)
     for _ in range(3):
         clock.tick(10)
         queue.schedules.fire_due()
@@ -382,7 +382,7 @@ def test_a_schedule_that_skips_knows_that_its_task_waits_in_line(queue: Queue, c
     queue.limits.set("user:ann", concurrency=1)
     fill(queue, "a", user="ann")
     (lease,) = take(queue)
-    queue.schedules.put("s", Every(10), "tick", user="ann")
+    queue.schedules.set("s", Every(10), "tick", user="ann")
     for _ in range(3):
         clock.tick(10)
         queue.schedules.fire_due()

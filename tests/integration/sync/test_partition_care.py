@@ -63,7 +63,7 @@ def test_weights_are_the_same_in_all(queue: PartitionedQueue) -> None:
 def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: PartitionedQueue) -> None:
     names = [f"s{n}" for n in range(12)]
     for name in names:
-        assert (queue.schedules.put(name, Every(60), name)).status == "created"
+        assert (queue.schedules.set(name, Every(60), name)).status == "created"
     held = {
         part.tag: [one.name for one in queue.part(part.tag).schedules.iterate()]
         for part in queue.partitions()
@@ -72,7 +72,7 @@ def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: Partitio
     assert len([tag for tag, of_part in held.items() if of_part]) > 1
     queue.repartition(16)
     for name in names:  # most belong elsewhere by now, and stay
-        assert (queue.schedules.put(name, Every(60), name)).status == "unchanged"
+        assert (queue.schedules.set(name, Every(60), name)).status == "unchanged"
     assert sorted([one.name for one in queue.schedules.iterate()]) == sorted(names)
     found = queue.schedules.get("s3")
     assert found
@@ -100,14 +100,14 @@ def test_what_is_due_in_any_partition_fires(url: str, base_name: str, clock: Clo
         queue.configure(clock="test")
         queue.repartition(COUNT)
         for n in range(8):
-            queue.schedules.put(f"s{n}", Every(60 + n))
+            queue.schedules.set(f"s{n}", Every(60 + n))
         assert (queue.schedules.fire_due()).firings == []
         clock.tick(70)
         fired = queue.schedules.fire_due()
         assert {firing.schedule for firing in fired.firings} == {f"s{n}" for n in range(8)}
         assert fired.next
         assert fired.next > fired.now
-        queue.schedules.put("often", Every(10), overlap="allow")
+        queue.schedules.set("often", Every(10), overlap="allow")
         firings = queue.schedules.backfill("often", fired.now - 29, fired.now)
         assert [firing.status for firing in firings] == ["fired"] * 3
         assert queue.schedules.backfill("nobody", 0, 1) == []
@@ -196,12 +196,12 @@ def test_what_is_set_while_partitions_come_is_set_in_all(
 def test_a_schedule_is_not_put_where_partitions_are_not_known(queue: PartitionedQueue, adeq: Adeq) -> None:
     plain = adeq.queue(queue.name)
     with pytest.raises(PartitionsChanged):
-        plain.schedules.put("s", Every(60))
-    assert (queue.schedules.put("s", Every(60))).status == "created"
+        plain.schedules.set("s", Every(60))
+    assert (queue.schedules.set("s", Every(60))).status == "created"
     other = PartitionedQueue(adeq, queue.name, adeq.prefix, plain)
     other.stats()
     queue.repartition(16)
-    assert (other.schedules.put("t", Every(60))).status == "created"
+    assert (other.schedules.set("t", Every(60))).status == "created"
     assert sorted([one.name for one in queue.schedules.iterate()]) == ["s", "t"]
 
 
@@ -210,7 +210,7 @@ def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name: str,
         queue = adeq.partitioned(base_name)
         queue.configure(clock="test")
         queue.repartition(COUNT)
-        queue.schedules.put("s", Every(60))
+        queue.schedules.set("s", Every(60))
         queue.drain()
         assert (queue.schedules.fire_due()).firings == []
         clock.tick(70)

@@ -95,12 +95,12 @@ def id_of(seconds: float, name: str = "s") -> str:
 
 def test_a_schedule_is_created_changed_or_left_as_it_is(queue: Queue, clock: Clock) -> None:
     assert queue.schedules.get("s") is None
-    created = queue.schedules.put("s", Every(MINUTE, offset=50), {"n": 1})
+    created = queue.schedules.set("s", Every(MINUTE, offset=50), {"n": 1})
     assert created.status == "created"
-    again = queue.schedules.put("s", Every(MINUTE, offset=50), {"n": 1})
+    again = queue.schedules.set("s", Every(MINUTE, offset=50), {"n": 1})
     assert (again.status, again.rev) == ("unchanged", created.rev)
     clock.tick(5)
-    changed = queue.schedules.put("s", Every(MINUTE, offset=50), {"n": 2})
+    changed = queue.schedules.set("s", Every(MINUTE, offset=50), {"n": 2})
     assert changed.status == "changed"
     assert changed.rev > created.rev
     schedule = view(queue)
@@ -116,25 +116,25 @@ def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Adeq) -> 
     adeq.queue(partitioned.name).configure(clock="test")
     partitioned.repartition(2)
     for schedules in (queue.schedules, partitioned.schedules):
-        seen = (schedules.put("s", Every(MINUTE), 1)).rev
-        changed = schedules.put("s", Every(MINUTE), 2)
-        stale = schedules.put("s", Every(2 * MINUTE), 3, expect=seen)
+        seen = (schedules.set("s", Every(MINUTE), 1)).rev
+        changed = schedules.set("s", Every(MINUTE), 2)
+        stale = schedules.set("s", Every(2 * MINUTE), 3, expect=seen)
         assert (stale.status, stale.rev) == ("stale", changed.rev)
         assert schedules.remove("s", expect=seen) == "stale"
         found = schedules.get("s")
         assert found is not None
         assert (found.payload, found.timing) == (2, Every(MINUTE))
-        changed = schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        changed = schedules.set("s", Every(MINUTE), 3, expect=changed.rev)
         assert changed.status == "changed"
-        same = schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        same = schedules.set("s", Every(MINUTE), 3, expect=changed.rev)
         assert (same.status, same.rev) == ("unchanged", changed.rev)
         with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
-            schedules.put("s", Every(MINUTE), 3, expect=0)
+            schedules.set("s", Every(MINUTE), 3, expect=0)
         with pytest.raises(BadArgument, match="expect: 0 is not accepted"):
             schedules.remove("s", expect=0)
         assert schedules.remove("s", expect=changed.rev) == "done"
         assert schedules.remove("s", expect=changed.rev) == "not_found"
-        gone = schedules.put("s", Every(MINUTE), 3, expect=changed.rev)
+        gone = schedules.set("s", Every(MINUTE), 3, expect=changed.rev)
         assert (gone.status, gone.rev, schedules.get("s")) == ("not_found", 0, None)
 
 
@@ -155,16 +155,16 @@ def test_a_schedule_is_removed_only_as_it_was_seen(queue: Queue, adeq: Adeq) -> 
 )
 def test_any_difference_is_a_change(queue: Queue, change: dict[str, Any]) -> None:
     first: dict[str, Any] = {"timing": Every(MINUTE), "payload": "p"}
-    before = queue.schedules.put("s", **first)
-    after = queue.schedules.put("s", **first | change)
+    before = queue.schedules.set("s", **first)
+    after = queue.schedules.set("s", **first | change)
     assert (after.status, after.rev > before.rev) == ("changed", True)
-    assert (queue.schedules.put("s", **first | change)).status == "unchanged"
-    assert (queue.schedules.put("s", **first)).status == "changed"
+    assert (queue.schedules.set("s", **first | change)).status == "unchanged"
+    assert (queue.schedules.set("s", **first)).status == "changed"
 
 
 @pytest.mark.parametrize("timing", [Cron("30 2 * * *", "Europe/Berlin", start=5.5), Every(0.5, offset=0.2), At(2e6)])
 def test_a_timing_comes_back(queue: Queue, timing: Any) -> None:
-    queue.schedules.put("s", timing)
+    queue.schedules.set("s", timing)
     schedule = view(queue)
     assert schedule.timing == timing
     assert schedule.next is not None
@@ -173,7 +173,7 @@ def test_a_timing_comes_back(queue: Queue, timing: Any) -> None:
 
 @pytest.mark.parametrize("payload", [None, "text", {"a": [1, None]}, b"\x00\xff", b""])
 def test_the_payload_comes_as_it_was_given(queue: Queue, clock: Clock, payload: Any) -> None:
-    queue.schedules.put("s", Every(MINUTE), payload)
+    queue.schedules.set("s", Every(MINUTE), payload)
     schedule = view(queue)
     enqueued = queue.enqueue(payload, id="by-hand")
     clock.tick(MINUTE)
@@ -205,7 +205,7 @@ ENVELOPE: dict[str, Any] = {
 
 @pytest.mark.parametrize("way", ["fire", "trigger", "backfill"])
 def test_a_task_is_as_if_it_were_enqueued_by_hand(queue: Queue, adeq: Adeq, clock: Clock, way: str) -> None:
-    queue.schedules.put("s", Every(MINUTE), {"n": 1}, **ENVELOPE)
+    queue.schedules.set("s", Every(MINUTE), {"n": 1}, **ENVELOPE)
     other = adeq.queue(f"{queue.name}-by-hand")
     other.configure(clock="test")
     clock.tick(20)
@@ -272,7 +272,7 @@ def test_a_task_is_as_if_it_were_enqueued_by_hand(queue: Queue, adeq: Adeq, cloc
 def test_what_a_schedule_cannot_be(queue: Queue, task: dict[str, Any], refusal: str) -> None:
     arguments: dict[str, Any] = {"name": "s", "timing": Every(MINUTE)}
     with pytest.raises(BadArgument, match=refusal):
-        queue.schedules.put(**arguments | task)
+        queue.schedules.set(**arguments | task)
     assert [schedule for schedule in queue.schedules.iterate()] == []
 
 
@@ -296,7 +296,7 @@ def test_a_task_that_could_not_be_enqueued_is_refused_when_it_is_put(
     queue: Queue, options: dict[str, Any], refusal: str
 ) -> None:
     with pytest.raises(BadArgument, match=refusal):
-        queue.schedules.put("s", Every(MINUTE), **options)
+        queue.schedules.set("s", Every(MINUTE), **options)
     assert queue.schedules.get("s") is None
 
 
@@ -304,7 +304,7 @@ def test_a_task_that_could_not_be_enqueued_is_refused_when_it_is_put(
 
 
 def test_each_time_fires_when_it_has_come(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), "p")
+    queue.schedules.set("s", Every(MINUTE), "p")
     fired = queue.schedules.fire_due()
     assert (fired.firings, fired.now, fired.next) == ([], BEGIN, BEGIN + 20)
     clock.tick(19.999)
@@ -329,8 +329,8 @@ def test_nothing_is_due_where_there_is_none(queue: Queue) -> None:
 
 
 def test_a_claim_tells_when_the_next_is_due(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("b", Every(MINUTE))
-    queue.schedules.put("a", Every(HOUR))
+    queue.schedules.set("b", Every(MINUTE))
+    queue.schedules.set("a", Every(HOUR))
     assert (queue.claim_once("w", 1)).next_firing == BEGIN + 20
     assert (queue.settle("w", claim=1)).claimed.next_firing == BEGIN + 20
     clock.tick(30)
@@ -342,8 +342,8 @@ def test_a_claim_tells_when_the_next_is_due(queue: Queue, clock: Clock) -> None:
 
 
 def test_all_times_that_came_fire_in_order(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("a", Every(MINUTE), overlap="allow")
-    queue.schedules.put("b", Every(MINUTE, offset=30), overlap="allow")
+    queue.schedules.set("a", Every(MINUTE), overlap="allow")
+    queue.schedules.set("b", Every(MINUTE, offset=30), overlap="allow")
     clock.tick(140)
     assert fire(queue) == [
         *[("a", at, "fired") for at in (20, 80, 140)],
@@ -354,7 +354,7 @@ def test_all_times_that_came_fire_in_order(queue: Queue, clock: Clock) -> None:
 
 
 def test_one_moment_fires_once_and_has_ended(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", At(BEGIN + 7), "once")
+    queue.schedules.set("s", At(BEGIN + 7), "once")
     clock.tick(7)
     assert fire(queue) == [("s", 7, "fired")]
     schedule = view(queue)
@@ -362,13 +362,13 @@ def test_one_moment_fires_once_and_has_ended(queue: Queue, clock: Clock) -> None
     clock.tick(DAY)
     fired = queue.schedules.fire_due()
     assert (fired.firings, fired.next) == ([], None)
-    assert (queue.schedules.put("s", At(BEGIN + 7), "once")).status == "unchanged"
-    assert (queue.schedules.put("s", At(BEGIN + 2 * DAY), "once")).status == "changed"
+    assert (queue.schedules.set("s", At(BEGIN + 7), "once")).status == "unchanged"
+    assert (queue.schedules.set("s", At(BEGIN + 2 * DAY), "once")).status == "changed"
     assert (view(queue)).state == "active"
 
 
 def test_after_its_end_nothing_fires(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE, until=BEGIN + 80), overlap="allow")
+    queue.schedules.set("s", Every(MINUTE, until=BEGIN + 80), overlap="allow")
     clock.tick(HOUR)
     assert fire(queue) == [("s", 20, "fired"), ("s", 80, "fired")]
     assert (view(queue)).state == "ended"
@@ -377,7 +377,7 @@ def test_after_its_end_nothing_fires(queue: Queue, clock: Clock) -> None:
 def test_all_that_are_due_fire_in_one_call(adeq: Adeq, queue: Queue, clock: Clock) -> None:
     names = [f"s{n:03}" for n in range(120)]  # more than a page
     put_many(adeq, queue, dict.fromkeys(names, Every(MINUTE)))
-    queue.schedules.put("later", Every(MINUTE, offset=50))
+    queue.schedules.set("later", Every(MINUTE, offset=50))
     clock.tick(20)
     fired = queue.schedules.fire_due()
     assert sorted(one.schedule for one in fired.firings) == ["later", *names]
@@ -386,8 +386,8 @@ def test_all_that_are_due_fire_in_one_call(adeq: Adeq, queue: Queue, clock: Cloc
 
 
 def test_a_hundred_times_of_one_and_the_others_have_their_turn(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("many", Every(1), overlap="allow")
-    queue.schedules.put("one", Every(HOUR, offset=BEGIN + 100), overlap="allow")
+    queue.schedules.set("many", Every(1), overlap="allow")
+    queue.schedules.set("one", Every(HOUR, offset=BEGIN + 100), overlap="allow")
     clock.tick(250)
     fired = queue.schedules.fire_due()
     assert [one.schedule for one in fired.firings] == ["many"] * 100 + ["one"]
@@ -401,7 +401,7 @@ def test_a_hundred_times_of_one_and_the_others_have_their_turn(queue: Queue, clo
 
 
 def test_a_task_starts_later_within_the_jitter(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="allow", jitter=30, delay=5)
+    queue.schedules.set("s", Every(MINUTE), overlap="allow", jitter=30, delay=5)
     clock.tick(20 + 59 * MINUTE)
     assert statuses(queue) == ["fired"] * 60
     delays = [task.due - clock.now_ms / 1000 for task in queue.iterate("delayed") if task.due]
@@ -416,7 +416,7 @@ def test_a_task_starts_later_within_the_jitter(queue: Queue, clock: Clock) -> No
 
 @pytest.mark.parametrize(("late", "status"), [(30, "fired"), (30.001, "missed")])
 def test_a_time_is_made_up_for_within_catch_up(queue: Queue, clock: Clock, late: float, status: str) -> None:
-    queue.schedules.put("s", Every(HOUR, offset=BEGIN + 1), catch_up=30)
+    queue.schedules.set("s", Every(HOUR, offset=BEGIN + 1), catch_up=30)
     clock.tick(1 + late)
     assert fire(queue) == [("s", 1, status)]
     assert counts(queue) == ((1, 0, 0) if status == "fired" else (0, 0, 1))
@@ -425,7 +425,7 @@ def test_a_time_is_made_up_for_within_catch_up(queue: Queue, clock: Clock, late:
 
 @pytest.mark.parametrize("overlap", get_args(Overlap))
 def test_after_a_day_every_minute_is_accounted_for(queue: Queue, clock: Clock, overlap: Overlap) -> None:
-    queue.schedules.put("s", Cron("* * * * *"), catch_up=HOUR, overlap=overlap)
+    queue.schedules.set("s", Cron("* * * * *"), catch_up=HOUR, overlap=overlap)
     clock.tick(DAY)
     first = statuses(queue)
     assert first[0] == "missed"
@@ -440,7 +440,7 @@ def test_after_a_day_every_minute_is_accounted_for(queue: Queue, clock: Clock, o
 
 
 def test_a_day_of_every_second_is_counted_too(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(0.5), catch_up=10)
+    queue.schedules.set("s", Every(0.5), catch_up=10)
     clock.tick(DAY)
     while (queue.schedules.fire_due()).firings:
         pass
@@ -449,7 +449,7 @@ def test_a_day_of_every_second_is_counted_too(queue: Queue, clock: Clock) -> Non
 
 
 def test_the_last_time_may_be_missed(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", At(BEGIN + 1), catch_up=10)
+    queue.schedules.set("s", At(BEGIN + 1), catch_up=10)
     clock.tick(HOUR)
     assert fire(queue) == [("s", 1, "missed")]
     schedule = view(queue)
@@ -460,7 +460,7 @@ def test_the_last_time_may_be_missed(queue: Queue, clock: Clock) -> None:
 
 
 def test_a_paused_one_misses_its_times_without_a_count(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
+    queue.schedules.set("s", Every(MINUTE))
     assert queue.schedules.pause("s") == "done"
     assert queue.schedules.pause("s") == "unchanged"
     schedule = view(queue)
@@ -486,11 +486,11 @@ def test_what_there_is_not(queue: Queue) -> None:
 
 def test_whoever_knows_an_older_revision_fires_nothing(queue: Queue, clock: Clock) -> None:
     """It was removed and made anew, or changed, since it was read."""
-    queue.schedules.put("s", Every(MINUTE), "old")
+    queue.schedules.set("s", Every(MINUTE), "old")
     clock.tick(20)
     before = view(queue)
     queue.schedules.remove("s")
-    queue.schedules.put("s", Every(MINUTE), "new")
+    queue.schedules.set("s", Every(MINUTE), "new")
     firings = queue.schedules._fire(before, clock.now_ms / 1000)
     assert [(one.status, one.id) for one in firings] == [("stale", None)]
     queue.schedules.remove("s")
@@ -503,7 +503,7 @@ def test_whoever_knows_an_older_revision_fires_nothing(queue: Queue, clock: Cloc
 
 
 def test_a_trigger_comes_besides_the_times(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), "p", overlap="allow")
+    queue.schedules.set("s", Every(MINUTE), "p", overlap="allow")
     clock.tick(5)
     firing = queue.schedules.trigger("s")
     assert (firing.schedule, firing.status, firing.at) == ("s", "fired", BEGIN + 5)
@@ -521,7 +521,7 @@ def test_a_trigger_comes_besides_the_times(queue: Queue, clock: Clock) -> None:
 
 
 def test_its_policy_holds_for_a_trigger(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE))
+    queue.schedules.set("s", Every(MINUTE))
     assert (queue.schedules.trigger("s")).status == "fired"
     firing = queue.schedules.trigger("s")
     assert (firing.status, firing.id) == ("skipped", None)
@@ -535,7 +535,7 @@ def test_its_policy_holds_for_a_trigger(queue: Queue, clock: Clock) -> None:
 
 
 def test_a_backfill_fires_each_time_once(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="allow")
+    queue.schedules.set("s", Every(MINUTE), overlap="allow")
     clock.tick(5 * MINUTE)
     told: list[tuple[int, int]] = []
     start, end = BEGIN - 40, BEGIN + 80
@@ -553,7 +553,7 @@ def test_a_backfill_fires_each_time_once(queue: Queue, clock: Clock) -> None:
 
 
 def test_a_backfill_leaves_out_what_has_fired_by_itself(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="allow")
+    queue.schedules.set("s", Every(MINUTE), overlap="allow")
     clock.tick(20)
     assert statuses(queue) == ["fired"]
     firings = queue.schedules.backfill("s", BEGIN - 40, BEGIN + 20)
@@ -562,11 +562,11 @@ def test_a_backfill_leaves_out_what_has_fired_by_itself(queue: Queue, clock: Clo
 
 def test_its_policy_holds_for_a_backfill(queue: Queue, clock: Clock) -> None:
     clock.tick(DAY)
-    queue.schedules.put("s", Every(MINUTE))
+    queue.schedules.set("s", Every(MINUTE))
     firings = queue.schedules.backfill("s", BEGIN, BEGIN + 150)
     assert [(one.status, one.id) for one in firings] == [("fired", id_of(20)), ("skipped", None), ("skipped", None)]
     complete(queue)
-    queue.schedules.put("s", Every(MINUTE), overlap="buffer_all")
+    queue.schedules.set("s", Every(MINUTE), overlap="buffer_all")
     firings = queue.schedules.backfill("s", BEGIN, BEGIN + 150)
     assert [one.status for one in firings] == ["exists", "fired", "fired"]
     assert complete(queue) == [id_of(80)]
@@ -574,7 +574,7 @@ def test_its_policy_holds_for_a_backfill(queue: Queue, clock: Clock) -> None:
 
 
 def test_a_paused_one_may_be_backfilled(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Cron("30 2 * * *", "Europe/Berlin"), overlap="allow")
+    queue.schedules.set("s", Cron("30 2 * * *", "Europe/Berlin"), overlap="allow")
     queue.schedules.pause("s")
     clock.tick(10 * DAY)
     firings = queue.schedules.backfill("s", BEGIN, BEGIN + 3 * DAY)
@@ -583,7 +583,7 @@ def test_a_paused_one_may_be_backfilled(queue: Queue, clock: Clock) -> None:
 
 
 def test_too_many_times_are_refused(queue: Queue) -> None:
-    queue.schedules.put("s", Every(0.1))
+    queue.schedules.set("s", Every(0.1))
     with pytest.raises(BadArgument, match=r"^pyadeq: end: .* at most 100,000 times of the schedule in one call"):
         queue.schedules.backfill("s", 0, 20_000)
     assert claim(queue) == []
@@ -605,7 +605,7 @@ STRANGE = [
 @pytest.fixture
 def strange(queue: Queue, adeq: Adeq, request: pytest.FixtureRequest) -> Queue:
     """With a schedule that somebody else has put, due at 1 s, before all others."""
-    queue.schedules.put("strange", Every(HOUR, offset=BEGIN + 1), "theirs")
+    queue.schedules.set("strange", Every(HOUR, offset=BEGIN + 1), "theirs")
     adeq.client.hset(f"{queue.base}:schedule:strange", "timing", request.param)
     return queue
 
@@ -613,7 +613,7 @@ def strange(queue: Queue, adeq: Adeq, request: pytest.FixtureRequest) -> Queue:
 @pytest.mark.parametrize("strange", STRANGE, indirect=True)
 def test_a_strange_one_keeps_nobody_else_from_firing(strange: Queue, clock: Clock) -> None:
     queue = strange
-    queue.schedules.put("s", Every(MINUTE))
+    queue.schedules.set("s", Every(MINUTE))
     assert queue.schedules.get("strange")
     clock.tick(20)
     first = queue.schedules.fire_due()
@@ -643,7 +643,7 @@ def test_a_strange_one_is_not_tried_time_and_again(strange: Queue, clock: Clock)
 @pytest.mark.parametrize("strange", STRANGE[:1], indirect=True)
 def test_beside_a_strange_one_the_others_are_in_time(strange: Queue, clock: Clock) -> None:
     queue = strange
-    queue.schedules.put("s", Every(2), overlap="allow")
+    queue.schedules.set("s", Every(2), overlap="allow")
     clock.tick(2)
     for _ in range(5):
         fired = queue.schedules.fire_due()
@@ -665,7 +665,7 @@ def test_what_can_be_done_with_a_strange_one(strange: Queue, clock: Clock) -> No
     with pytest.raises((BadArgument, ConfigError)):
         queue.schedules.resume("strange")
     assert [schedule.name for schedule in queue.schedules.iterate()] == ["strange"]
-    queue.schedules.put("strange", Every(MINUTE), "ours")
+    queue.schedules.set("strange", Every(MINUTE), "ours")
     assert queue.schedules.resume("strange") == "done"
     assert (view(queue, "strange")).next == BEGIN + 20
     assert queue.schedules.remove("strange") == "done"
@@ -674,7 +674,7 @@ def test_what_can_be_done_with_a_strange_one(strange: Queue, clock: Clock) -> No
 @pytest.mark.parametrize("text", ["", "no json", "[]", "null", '{"colour":"red"}', '{"priority":77}'])
 def test_a_task_that_this_release_cannot_make(queue: Queue, adeq: Adeq, clock: Clock, text: str) -> None:
     for name in ("strange", "s"):
-        queue.schedules.put(name, Every(MINUTE))
+        queue.schedules.set(name, Every(MINUTE))
     adeq.client.hset(f"{queue.base}:schedule:strange", "envelope", text)
     clock.tick(20)
     firings = (queue.schedules.fire_due()).firings
@@ -688,7 +688,7 @@ def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, adeq: Ad
     put_many(adeq, queue, dict.fromkeys(names, Every(HOUR, offset=BEGIN + 1)))
     for name in names:
         adeq.client.hset(f"{queue.base}:schedule:{name}", "timing", "{}")
-    queue.schedules.put("s", Every(MINUTE))
+    queue.schedules.set("s", Every(MINUTE))
     clock.tick(20)
     for _ in range(3):
         queue.schedules.fire_due()
@@ -699,7 +699,7 @@ def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, adeq: Ad
 
 
 def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
-    queue.schedules.put("s", Every(MINUTE), overlap="allow")
+    queue.schedules.set("s", Every(MINUTE), overlap="allow")
     queue.drain()
     clock.tick(20)
     assert (queue.claim_once("w", 1)).next_firing is None
@@ -711,7 +711,7 @@ def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
         queue.schedules.backfill("s", BEGIN, BEGIN + 30)
     assert counts(queue) == (0, 0, 0)
     assert (view(queue)).next == BEGIN + 20
-    assert (queue.schedules.put("other", Every(HOUR))).status == "created"
+    assert (queue.schedules.set("other", Every(HOUR))).status == "created"
     assert queue.schedules.pause("other") == "done"
     clock.tick(MINUTE)
     queue.resume()
@@ -725,15 +725,15 @@ def test_a_full_server_fires_when_there_is_room_again(binary: Path, clock: Clock
             queue = adeq.queue("full")
             queue.configure(clock="test")
             adeq.load_scripts()
-            queue.schedules.put("a", Every(MINUTE), overlap="allow")
-            queue.schedules.put("b", Every(MINUTE), overlap="allow")
+            queue.schedules.set("a", Every(MINUTE), overlap="allow")
+            queue.schedules.set("b", Every(MINUTE), overlap="allow")
             clock.tick(20)
             adeq.client.config_set("maxmemory", 1_000_000)
             with pytest.raises(TransportError, match="OOM") as refused:
                 queue.schedules.fire_due()
             assert refused.value.retryable
             with pytest.raises(TransportError, match="OOM"):
-                queue.schedules.put("c", Every(MINUTE))
+                queue.schedules.set("c", Every(MINUTE))
             assert queue.schedules.pause("b") == "done"  # steering needs no room
             assert queue.schedules.remove("b") == "done"
             clock.tick(MINUTE)
@@ -749,7 +749,7 @@ def test_all_schedules_of_many_by_their_next_time(adeq: Adeq, queue: Queue) -> N
     names = [f"s{n:03}" for n in range(250)]
     put_many(adeq, queue, {name: Every(HOUR, offset=BEGIN + 250 - int(name[1:])) for name in names})
     queue.schedules.pause("s249")
-    queue.schedules.put("s248", At(1), "p", kind="k")
+    queue.schedules.set("s248", At(1), "p", kind="k")
     found = [schedule for schedule in queue.schedules.iterate()]
     assert [schedule.name for schedule in found] == [*reversed(names[:248]), "s248", "s249"]
     assert {(schedule.payload, schedule.envelope["kind"]) for schedule in found} == {(None, "k")}
@@ -764,7 +764,7 @@ def test_a_hundred_are_a_page(adeq: Adeq, queue: Queue) -> None:
 
 
 def test_the_next_times_of_one(queue: Queue) -> None:
-    queue.schedules.put("s", Every(MINUTE, until=BEGIN + 150))
+    queue.schedules.set("s", Every(MINUTE, until=BEGIN + 150))
     schedule = view(queue)
     assert queue.schedules.upcoming(schedule, 2) == [BEGIN + 20, BEGIN + 80]
     assert queue.schedules.upcoming(schedule) == [BEGIN + 20, BEGIN + 80, BEGIN + 140]

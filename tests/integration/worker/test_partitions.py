@@ -96,7 +96,7 @@ async def test_schedules_of_a_partition_are_fired_and_done_once(queue: Partition
 
     names = [f"often-{n}" for n in range(4)]
     for name in names:
-        await queue.schedules.put(name, Every(1), "work")
+        await queue.schedules.set(name, Every(1), "work")
     held = [part.tag for part in await queue.partitions() async for _ in queue.part(part.tag).schedules.iterate()]
     assert len(set(held)) > 1
     async with at_work(Worker(queue, handle)):

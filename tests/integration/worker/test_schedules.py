@@ -51,7 +51,7 @@ async def test_an_idle_worker_fires_what_is_due(queue: Queue) -> None:
     async def handle(lease: Lease) -> None:
         seen.append(lease)
 
-    await queue.schedules.put("s", Every(SOON), {"n": 1}, overlap="allow")
+    await queue.schedules.set("s", Every(SOON), {"n": 1}, overlap="allow")
     first = (await view(queue)).next
     assert first
     async with registered(queue, handle):
@@ -64,18 +64,18 @@ async def test_an_idle_worker_fires_what_is_due(queue: Queue) -> None:
 
 async def test_a_schedule_that_is_put_while_it_is_idle(queue: Queue) -> None:
     async with registered(queue, echo):
-        await queue.schedules.put("s", Every(SOON), overlap="allow")
+        await queue.schedules.set("s", Every(SOON), overlap="allow")
         await eventually(lambda: has_fired(queue, 2), scheduling.LOOK_AGAIN - 2)
-        await queue.schedules.put("now", At((await queue.stats()).now + 0.2))
+        await queue.schedules.set("now", At((await queue.stats()).now + 0.2))
         await eventually(lambda: has_fired(queue, 1, "now"), scheduling.LOOK_AGAIN - 2)
 
 
 async def test_one_that_is_changed_or_goes_on_is_heard_of(queue: Queue) -> None:
-    await queue.schedules.put("s", Every(3600))
-    await queue.schedules.put("paused", Every(SOON), overlap="allow")
+    await queue.schedules.set("s", Every(3600))
+    await queue.schedules.set("paused", Every(SOON), overlap="allow")
     await queue.schedules.pause("paused")
     async with registered(queue, echo):
-        await queue.schedules.put("s", Every(SOON), overlap="allow")
+        await queue.schedules.set("s", Every(SOON), overlap="allow")
         await eventually(lambda: has_fired(queue, 1), scheduling.LOOK_AGAIN - 2)
         assert not (await view(queue, "paused")).fired
         await queue.schedules.resume("paused")
@@ -92,7 +92,7 @@ async def test_while_all_its_slots_are_busy(queue: Queue) -> None:
     async def handle(lease: Lease) -> None:
         await go.wait()
 
-    await queue.schedules.put("s", Every(SOON), overlap="allow", kind="later")
+    await queue.schedules.set("s", Every(SOON), overlap="allow", kind="later")
     await queue.enqueue_many(["a", "b"])
     async with registered(queue, handle, concurrency=2) as worker:
         await eventually(lambda: has_fired(queue, 5))
@@ -138,7 +138,7 @@ async def test_one_that_is_put_while_all_its_slots_are_busy(queue: Queue, monkey
     await queue.enqueue("long")
     async with registered(queue, handle, concurrency=1):
         await asyncio.wait_for(running.wait(), DEADLINE)
-        await queue.schedules.put("s", Every(SOON))
+        await queue.schedules.set("s", Every(SOON))
         await eventually(lambda: has_fired(queue, 1))
         await queue.schedules.remove("s")
         go.set()
@@ -153,7 +153,7 @@ async def test_a_quiet_worker_fires_and_claims_nothing(queue: Queue, monkeypatch
 
     async with registered(queue, handle) as worker:
         worker.quiet()
-        await queue.schedules.put("s", Every(SOON), overlap="allow")
+        await queue.schedules.set("s", Every(SOON), overlap="allow")
         await eventually(lambda: has_fired(queue, 3))
         assert ran == []
         worker.resume()
@@ -165,14 +165,14 @@ async def _true(value: bool) -> bool:
 
 
 async def test_a_worker_of_other_lanes_fires_too(queue: Queue) -> None:
-    await queue.schedules.put("s", Every(SOON), overlap="allow", lane="group/nobody")
+    await queue.schedules.set("s", Every(SOON), overlap="allow", lane="group/nobody")
     async with registered(queue, echo, lanes=["group/g"]):
         await eventually(lambda: has_fired(queue, 3))
     assert (await queue.stats()).lanes.keys() == {"group/nobody"}
 
 
 async def test_after_a_drained_queue_goes_on(queue: Queue) -> None:
-    await queue.schedules.put("s", Every(SOON), overlap="allow")
+    await queue.schedules.set("s", Every(SOON), overlap="allow")
     async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 1))
         await queue.drain()
@@ -190,7 +190,7 @@ async def test_after_a_drained_queue_goes_on(queue: Queue) -> None:
 
 async def test_a_paused_queue_takes_in_what_is_due(queue: Queue) -> None:
     await queue.pause()
-    await queue.schedules.put("s", Every(SOON), overlap="allow")
+    await queue.schedules.set("s", Every(SOON), overlap="allow")
     async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 3))
         stats = await queue.stats()
@@ -205,7 +205,7 @@ async def test_a_schedule_runs_a_registered_function(queue: Queue) -> None:
         sums.append(left + right)
         return left + right
 
-    await queue.schedules.put("s", Every(SOON), add.item(2, right=3))
+    await queue.schedules.set("s", Every(SOON), add.item(2, right=3))
     async with registered(queue, tasks):
         await eventually(lambda: _true(len(sums) >= 2))
     assert set(sums) == {5}
@@ -215,9 +215,9 @@ async def test_one_that_cannot_fire_is_told_of_and_holds_up_nobody(
     queue: Queue, adeq: Adeq, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "pyadeq.worker")
-    await queue.schedules.put("strange", Every(SOON))
+    await queue.schedules.set("strange", Every(SOON))
     await adeq.client.hset(f"{queue.base}:schedule:strange", "timing", '{"cron":"* * * * *","tz":"Mars/Base"}')
-    await queue.schedules.put("s", Every(SOON), overlap="allow")
+    await queue.schedules.set("s", Every(SOON), overlap="allow")
     async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 10))
     assert "schedule strange could not be fired: " in caplog.text
@@ -226,7 +226,7 @@ async def test_one_that_cannot_fire_is_told_of_and_holds_up_nobody(
 
 async def test_stop_ends_it_cleanly(queue: Queue, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
-    await queue.schedules.put("s", Every(SOON), overlap="allow")
+    await queue.schedules.set("s", Every(SOON), overlap="allow")
     async with registered(queue, echo) as worker:
         await eventually(lambda: has_fired(queue, 2))
     after = await view(queue)
@@ -261,7 +261,7 @@ async def test_a_server_that_goes_away_and_comes_back(binary: Path) -> None:
     with EmbeddedServer(binary=binary, appendfsync="always") as server:
         async with Adeq.from_url(server.url, retry_for=0.5) as adeq:
             queue = adeq.queue("restart")
-            await queue.schedules.put("s", Every(SOON), overlap="allow")
+            await queue.schedules.set("s", Every(SOON), overlap="allow")
             first = (await view(queue)).next
             async with registered(queue, echo):
                 await eventually(lambda: has_fired(queue, 2))
@@ -284,7 +284,7 @@ async def test_of_ten_workers_each_time_fires_once(queue: Queue, url: str) -> No
         ran[lease.id] += 1
 
     for name in "abc":
-        await queue.schedules.put(name, Every(SOON), overlap="allow")
+        await queue.schedules.set(name, Every(SOON), overlap="allow")
     firsts = {schedule.name: schedule.next async for schedule in queue.schedules.iterate()}
     async with AsyncExitStack() as stack:
         for n in range(10):
@@ -313,7 +313,7 @@ async def test_ten_schedulers_at_once_on_fifty_schedules(url: str, base_name: st
         queues = [adeq.queue(base_name) for adeq in clients]
         await queues[0].configure(clock="test")
         for n in range(50):
-            await queues[0].schedules.put(f"s{n}", Every(60, offset=n), overlap=overlap)
+            await queues[0].schedules.set(f"s{n}", Every(60, offset=n), overlap=overlap)
         clock.tick(240)
         now = clock.now_ms / 1000
         statuses: Counter[str] = Counter()
@@ -345,7 +345,7 @@ def test_ten_threads_at_once(url: str, base_name: str, clock: Clock) -> None:
         queue = adeq.queue(base_name)
         queue.configure(clock="test")
         for n in range(20):
-            queue.schedules.put(f"s{n}", Every(60, offset=n), overlap="allow", catch_up=90)
+            queue.schedules.set(f"s{n}", Every(60, offset=n), overlap="allow", catch_up=90)
         clock.tick(600)
         threads = [threading.Thread(target=fire) for _ in range(10)]
         for thread in threads:
@@ -367,7 +367,7 @@ async def test_changes_while_others_fire(url: str, base_name: str, clock: Clock)
         queues = [adeq.queue(base_name) for adeq in clients]
         queue = queues[0]
         await queue.configure(clock="test")
-        await queue.schedules.put("s", Every(1), 0, overlap="allow")
+        await queue.schedules.set("s", Every(1), 0, overlap="allow")
         over = False
 
         async def keep_firing(one: Queue) -> list[float]:
@@ -382,13 +382,13 @@ async def test_changes_while_others_fire(url: str, base_name: str, clock: Clock)
             clock.tick(1)
             match n % 4:
                 case 0:
-                    await queue.schedules.put("s", Every(1), n, overlap="allow")
+                    await queue.schedules.set("s", Every(1), n, overlap="allow")
                 case 1:
                     await queue.schedules.pause("s")
                 case 2:
                     await queue.schedules.resume("s")
                 case 3:
-                    await queue.schedules.put("s", Every(1, offset=n % 8 / 10), n, overlap="allow")
+                    await queue.schedules.set("s", Every(1, offset=n % 8 / 10), n, overlap="allow")
         over = True
         found = [at for answers in await asyncio.gather(*firing) for at in answers]
         assert len(found) == len(set(found))

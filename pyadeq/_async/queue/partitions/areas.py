@@ -89,13 +89,13 @@ class PartitionedSchedules(PartitionedArea):
 
     iterate = chain("schedules", Schedules.iterate)
 
-    async def put(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
-        """Create a schedule, or change the one with that name in its partition; see `Schedules.put`."""
+    async def set(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
+        """Create a schedule, or change the one with that name in its partition; see `Schedules.set`."""
         while True:
             known, part = await self._find(name)
             part = part or await self._in_an_earlier_home(known, name) or self._queue.part(known.home(name)[-1])
             try:
-                return await Schedules(part._runner, part.calls, known.epoch).put(name, timing, payload, **how)
+                return await Schedules(part._runner, part.calls, known.epoch).set(name, timing, payload, **how)
             except PartitionsChanged as error:
                 # a partition has a newer epoch than the queue's own base
                 if (await self._queue._read()).epoch <= known.epoch:

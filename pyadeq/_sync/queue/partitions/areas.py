@@ -90,13 +90,13 @@ class PartitionedSchedules(PartitionedArea):
 
     iterate = chain("schedules", Schedules.iterate)
 
-    def put(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
-        """Create a schedule, or change the one with that name in its partition; see `Schedules.put`."""
+    def set(self, name: str, timing: Timing, payload: Any = None, **how: Any) -> SchedulePut:
+        """Create a schedule, or change the one with that name in its partition; see `Schedules.set`."""
         while True:
             known, part = self._find(name)
             part = part or self._in_an_earlier_home(known, name) or self._queue.part(known.home(name)[-1])
             try:
-                return Schedules(part._runner, part.calls, known.epoch).put(name, timing, payload, **how)
+                return Schedules(part._runner, part.calls, known.epoch).set(name, timing, payload, **how)
             except PartitionsChanged as error:
                 # a partition has a newer epoch than the queue's own base
                 if (self._queue._read()).epoch <= known.epoch:

@@ -10,7 +10,7 @@ and `Whole` need no row.
     total         every partition; the answers are added up
     chain         every partition, one after the other: an iterator over all
     where_it_is   the partition that has the task: the first whose answer is `found`
-    by_home       where the keys of a task, or the name of a schedule, belong: `enqueue`, `schedules.put`
+    by_home       where the keys of a task, or the name of a schedule, belong: `enqueue`, `schedules.set`
     own           a method written by hand, because one row is not enough
 
 `by_home` and `own` are methods written by hand. What a partitioned queue does not have is in ABSENT, with the reason.

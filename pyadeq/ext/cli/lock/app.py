@@ -167,4 +167,3 @@ app.command()(lock_offline.offline)
 app.command()(lock_watch.watch)
 app.add_typer(lock_capacity.app, name="capacity")
 app.command("configure")(settings.configure_domain)
-app.command("settings", hidden=True)(settings.configure_domain)  # its name in earlier builds

@@ -103,7 +103,6 @@ def drain(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     )
 
 
-@app.command("remove", hidden=True)  # its name in earlier builds
 @app.command()
 @with_client
 def rm(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:

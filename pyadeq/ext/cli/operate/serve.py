@@ -125,7 +125,7 @@ def serve(
         id, text, more = "", None, {}
         if not no_auth and proxy is None and not _has_token(url):
             if uds is None and not place.loopback:
-                raise ConfigError(f"--host: others can reach {host}; make a token first, see adeq token new --help")
+                raise ConfigError(f"--host: others can reach {host}; make a token first, see adeq token add --help")
             id, text, token = new_token(actor_of(None), most.rights, lifetime=None)
             more = {id: token}
         at = stack.enter_context(listening(place) if uds is None else listening_at(uds))

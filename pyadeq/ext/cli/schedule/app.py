@@ -149,7 +149,6 @@ def _text(value: object) -> str:
 
 
 app.command("set")(schedule_put.set_)
-app.command("add", hidden=True)(schedule_put.set_)  # its name in earlier builds
 app.command()(schedule_fire.trigger)
 app.command()(schedule_fire.backfill)
 app.command()(schedule_fire.fire)

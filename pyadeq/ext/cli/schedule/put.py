@@ -79,7 +79,7 @@ def set_(
     fields: dict[str, Any] = {field: value for field, value in timed.items() if value is not None} | given(task)
     with connected(url) as adeq:
         there = queue_or_new(adeq, queue)
-        answer = there.schedules.put(name, timing, data, overlap=overlap.value, **fields)
+        answer = there.schedules.set(name, timing, data, overlap=overlap.value, **fields)
         warn_of_kind(adeq, queue, fields.get("kind"))
         schedule, now = read_one(adeq, there, name)
     if output != Format.table:

@@ -20,7 +20,7 @@ NOUNS = {
     "worker": "Workers: processes that run the tasks of a queue.",
     "queue": "Queues: their contents, mode and settings.",
     "task": "Tasks: enqueue, show and cancel them; claim and end them in scripts.",
-    "dlq": "Dead tasks: show them, run them again, delete them.",
+    "dead": "Dead tasks: show them, run them again, delete them.",
     "schedule": "Schedules: tasks that are enqueued at certain times.",
     "limit": "Limits: how many tasks run at a time, and start per period.",
     "share": "Fair shares: the weights of users.",

@@ -1,4 +1,4 @@
-"""`adeq task show`, `adeq dlq show`: one task."""
+"""`adeq task show`, `adeq dead show`: one task."""
 
 from __future__ import annotations
 

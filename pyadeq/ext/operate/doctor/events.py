@@ -45,7 +45,7 @@ def check(reads: Sequence[Read]) -> Finding:
             return warn(
                 f"group {group.name} of {stream} has no reader",
                 "It holds no events any more, and loses those that are older than they are kept.",
-                f"start a reader, or: adeq events drop {group.name} --stream {stream}",
+                f"start a reader, or: adeq events rm {group.name} --stream {stream}",
             )
     for stream, group, age in reads:
         if age > OLD:

@@ -87,8 +87,8 @@ def check_posts(facts: PostFacts, reads: Sequence[Read]) -> Finding:
         return warn(
             f"{_count(facts.dead, 'post')} could not be sent",
             "People have not learned of what they say.",
-            f"adeq dlq ls {QUEUE}",
-            f"adeq dlq retry {QUEUE} --all, or: adeq dlq abandon {QUEUE} --all",
+            f"adeq dead ls {QUEUE}",
+            f"adeq dead retry {QUEUE} --all, or: adeq dead abandon {QUEUE} --all",
         )
     return ok(_count(facts.endpoints, "endpoint"))
 
@@ -115,8 +115,8 @@ def _refused(number: int, queue: str) -> Finding:
     return warn(
         f"{_count(number, 'task')} of {queue} have not been made by the service",
         "They were not sent. Somebody has tried to forge messages, or they are of an older version of pyadeq.",
-        f"adeq dlq ls {queue}; the source of a task says who has enqueued it",
-        f"adeq dlq abandon {queue} --all",
+        f"adeq dead ls {queue}; the source of a task says who has enqueued it",
+        f"adeq dead abandon {queue} --all",
     )
 
 

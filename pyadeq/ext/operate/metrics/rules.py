@@ -54,7 +54,7 @@ ALERTS = (
         "sum by (queue) (increase(adeq_tasks_dead_total[10m])) > 0",
         "0m",
         "warning",
-        "Tasks of queue {{ $labels.queue }} have failed for good: adeq dlq ls {{ $labels.queue }}",
+        "Tasks of queue {{ $labels.queue }} have failed for good: adeq dead ls {{ $labels.queue }}",
     ),
     Alert(
         "AdeqDeadTasksDropped",

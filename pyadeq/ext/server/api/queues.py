@@ -51,7 +51,7 @@ class Removed(BaseModel):
 
 
 class NewSchedule(Strict):
-    """A schedule: when it fires, and the task that it enqueues. See `Schedules.put` in Python."""
+    """A schedule: when it fires, and the task that it enqueues. See `Schedules.set` in Python."""
 
     timing: Cron | Every | At
     task: NewTask = NewTask()
@@ -62,7 +62,7 @@ class NewSchedule(Strict):
 
 @by_hand(
     router,
-    "queue_schedules_put",
+    "queue_schedules_set",
 )
 async def put_schedule(
     access: Access,
@@ -76,7 +76,7 @@ async def put_schedule(
     With `If-Match`, it is changed only if nobody has changed, paused or removed it since. Otherwise the answer is 412,
     and nothing has changed. Firing is no change.
     """
-    put: SchedulePut = await access.found.schedules.put(
+    put: SchedulePut = await access.found.schedules.set(
         name,
         schedule.timing,
         schedule.task,

@@ -222,7 +222,7 @@ async def readers(adeq: Adeq, http: AsyncClient, url: str, tmp_path: Path) -> li
         archive.write(sync)
         assert [one.as_line() for one in archive.read()]
     for words in (
-        ("task", "ls", "box", "--all"), ("dlq", "ls", "box"), ("schedule", "ls", "--queue", "box"),
+        ("task", "ls", "box", "--all"), ("dead", "ls", "box"), ("schedule", "ls", "--queue", "box"),
         ("queue", "ls"), ("queue", "stats", "box"), ("config", "ls", "--namespace", "box"),
         ("flag", "ls", "--namespace", "box"), ("lock", "ls", "--domain", "box"),
         ("events", "groups", "--stream", "queue:box"),
@@ -251,7 +251,7 @@ async def good_neighbours(adeq: Adeq) -> None:
     await adeq.queue("box").admin.resume()
     await adeq.queue("box").enqueue_many([Task(id=f"good-{number}", payload=number, priority=0) for number in range(3)])
     await adeq.config("box").set("good", "good")
-    await adeq.queue("box").schedules.put("good", Every(3600), payload="good")
+    await adeq.queue("box").schedules.set("good", Every(3600), payload="good")
 
 
 async def assert_neighbours(http: AsyncClient) -> None:
@@ -278,7 +278,7 @@ async def store(adeq: Adeq, name: str, data: bytes) -> None:
     await queue.ack(done, data)
     await queue.fail(failed, data[:2000], retryable=False)
     await queue.enqueue(data, id=f"ready-{name}")
-    await queue.schedules.put(f"s-{name}", Every(60), payload=data)
+    await queue.schedules.set(f"s-{name}", Every(60), payload=data)
     await adeq.config("box").set(name, data)
     await adeq.changes("box").put(name, type="t", description="d", parameters=text, actor="bob")
     await adeq.sessions("box").create("bob", data=text)

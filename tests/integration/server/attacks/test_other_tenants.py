@@ -19,7 +19,7 @@ async def fill(adeq: Adeq, name: str) -> None:
     """Objects of all nouns with this name, and something in each."""
     await adeq.queue(name).enqueue("secret", id="order-1", user="ben")
     await adeq.queue(name).enqueue("secret", id="a")
-    await adeq.queue(name).schedules.put("a", Every(60))
+    await adeq.queue(name).schedules.set("a", Every(60))
     await adeq.locks(name).take("a", owner="ben")
     await adeq.changes(name).put("a", type="deploy", description="secret", actor="ben")
     await adeq.rates(name).set_rule("a", algorithm="gcra", limit=1, period=60)

@@ -1,4 +1,4 @@
-"""`adeq dlq`: dead tasks, which ran out of attempts or failed for good."""
+"""`adeq dead`: dead tasks, which ran out of attempts or failed for good."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyadeq.models.queue import TaskFilter, given_conditions
 if TYPE_CHECKING:
     from pyadeq import Adeq, Bulk
 
-app = noun(NOUNS["dlq"])
+app = noun(NOUNS["dead"])
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Dead tasks.")]
 All = Annotated[bool, typer.Option("--all", help="All dead tasks.")]
@@ -32,7 +32,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the matching
 @with_filter
 @with_client
 def ls(queue: ThisQueue, most: Most = None, **filter: Unpack[TaskFilter]) -> Lines:
-    """List dead tasks, oldest first. `adeq dlq show` shows the error of one."""
+    """List dead tasks, oldest first. `adeq dead show` shows the error of one."""
     return task_lines(find_tasks(queue, StateName.dead, **filter), most)
 
 
@@ -42,7 +42,7 @@ def stats(
     queue: ThisQueue,
     most: Annotated[int, typer.Option(min=1, help="Look at this many tasks at most, the newest.")] = 10_000,
 ) -> Document:
-    """Count dead tasks by kind and reason. `adeq dlq retry --kind … --reason …` runs those of a row again."""
+    """Count dead tasks by kind and reason. `adeq dead retry --kind … --reason …` runs those of a row again."""
     found = queue.dead_summary(most)
     rows = [(one.kind or "", one.reason or "", one.count, iso(one.first), iso(one.last)) for one in found.groups]
     table = Table(["kind", "reason", "tasks", "first died", "last died"], rows, right=["tasks"])

@@ -1,4 +1,4 @@
-"""`adeq server`: a private server that several terminals share."""
+"""`adeq dev-server`: a private server that several terminals share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyadeq.ext.cli.shared.common import Format, Output, print_json
 LOOK = 0.2  # seconds
 
 
-def server(
+def dev_server(
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where it keeps its data. [default: nowhere after its end]")
     ] = None,
