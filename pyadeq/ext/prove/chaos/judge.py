@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from pyadeq import library
 from pyadeq.ext.prove.chaos import (
-    end_rules,
+    lease_rules,
+    leftover_rules,
     lock_rules,
     loss_rules,
-    once_rules,
     order_rules,
-    task_rules,
     told_rules,
+    unique_rules,
 )
 from pyadeq.ext.prove.chaos.case import Case, Finding, Rule, Verdict, Violation
 from pyadeq.ext.prove.chaos.free_locks import free_locks
@@ -28,23 +28,23 @@ RULES: Mapping[str, Rule] = {
         loss_rules.acknowledged_kept,
         loss_rules.answers_kept,
         loss_rules.stream_agrees,
-        task_rules.settles_once,
-        task_rules.leases_apart,
-        task_rules.stale_tokens,
-        task_rules.task_fences_rise,
+        lease_rules.settles_once,
+        lease_rules.leases_apart,
+        lease_rules.stale_tokens,
+        lease_rules.task_fences_rise,
         told_rules.leases_told,
         told_rules.creators_told,
-        once_rules.one_per_id,
-        once_rules.one_per_key,
-        once_rules.one_per_unique,
-        once_rules.one_per_scope,
+        unique_rules.one_per_id,
+        unique_rules.one_per_key,
+        unique_rules.one_per_unique,
+        unique_rules.one_per_scope,
         order_rules.in_order,
         lock_rules.locks_exclude,
         lock_rules.lock_fences_rise,
         lock_rules.requests_end_once,
         free_locks,
         locks_in_turn,
-        end_rules.nothing_left,
+        leftover_rules.nothing_left,
         *(rule for part in PARTS.values() for rule in part.rules),
     )
 }
