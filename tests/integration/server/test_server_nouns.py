@@ -188,7 +188,7 @@ LEFT_OUT = {
     api.QueueWorkers: dict.fromkeys(("register", "deregister", "beat"), FOR_PROGRAMS),
     api.Limits: {},
     api.Shares: {},
-    api.Schedules: {"put": BY_HAND, "remove": BY_HAND, "backfill": CARE, "fire_due": CARE, "upcoming": FOR_PROGRAMS},
+    api.Schedules: {"set": BY_HAND, "remove": BY_HAND, "backfill": CARE, "fire_due": CARE, "upcoming": FOR_PROGRAMS},
     api.LockInspect: {"iterate": IN_BATCHES, "graph": FOR_PROGRAMS},
     api.LockAdmin: {"abort": CARE, "heartbeat_many": IN_BATCHES, "cancel": BY_HAND, "poll": BY_HAND, "renew": BY_HAND},
     api.Changes: dict.fromkeys(("apply", "aclose", "revise", "iterate", "iterate_inbox"), FOR_PROGRAMS)
