@@ -110,7 +110,7 @@ def test_the_suites_find_it(copy: Path) -> None:
     said = run_tests(copy, *places, "tests/integration/test_docs.py", "-k", NOUN)
     assert int(said.split(" passed")[0].split()[-1]) > 150
     found = run_tests(copy, "--collect-only", *places, "-k", NOUN)
-    for suite in ("scenarios", "malformed", "fuzz", "models_of_nouns", "vectors", "cli_tree"):
+    for suite in ("scenarios", "malformed", "fuzz", "models", "vectors", "tree"):
         assert f"test_{suite}.py" in found
 
 
@@ -126,14 +126,14 @@ with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     assert [client.send(call).status for _ in range(2)] == ["created", "created"]
     assert client.memos("a").put("id", "text").status == "changed"
     assert list(client.pads()) == ["a"]
-    print(adeq("memo", "list", "--pad", "a", "-o", "json", ADEQ_URL=server.url).stdout)
+    print(adeq("memo", "ls", "--pad", "a", "-o", "json", ADEQ_URL=server.url).stdout)
     assert adeq("memo", "configure", "--keep", "1h", "--pad", "a", ADEQ_URL=server.url).status == 0
     assert adeq("scripts", "migrate", "-o", "json", ADEQ_URL=server.url).status == 0
     (check,) = [check for check in examine(client).checks if check.name == "memos"]
     assert (check.status, check.found) == ("ok", "1 pad")
     assert client.noun("bare", "a").configure(step=7)["step"] == 7
     assert json.loads(adeq("bare", "step", "--shelf", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
-    assert json.loads(adeq("bare", "ls", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
+    assert json.loads(adeq("bare", "shelfs", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
 rules = acl_rules("memo.write", memo=["a"], badge=["b"], bare=["c"])
 assert [rule for rule in rules if "~" in rule] == [
     "%R~ade:{badge:b}:*", "%R~ade:{bare:c}:*", "~ade:{memo:a}:*", "~ade:{memo:a}!write"

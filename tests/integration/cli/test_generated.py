@@ -79,25 +79,27 @@ def test_a_list_is_read_page_by_page(lock: Any, url: str, base_name: str) -> Non
         issued_ms = round(locks.stats().now * 1000)
         for number in range(130):
             adeq.send(locks.calls.acquire(f"r{number}", f"db:{number}", "me", issued_ms=issued_ms, ttl=60))
-    assert len(answer(lock("list", "-o", "json"))["items"]) == 130
-    page = answer(lock("list", "--limit", "2", "-o", "json"))
+    assert len(answer(lock("ls", "-o", "json"))["items"]) == 130
+    page = answer(lock("ls", "--limit", "2", "-o", "json"))
     assert (len(page["items"]), bool(page["cursor"])) == (2, True)
-    next_page = answer(lock("list", "--limit", "2", "--cursor", page["cursor"], "-o", "json"))
+    next_page = answer(lock("ls", "--limit", "2", "--cursor", page["cursor"], "-o", "json"))
     assert len({one["rid"] for one in (*page["items"], *next_page["items"])}) == 4
-    assert len(answer(lock("list", "--cursor", page["cursor"], "-o", "json"))["items"]) == 128
-    lines = [json.loads(line) for line in lock("list", "-o", "jsonl").stdout.splitlines()]
+    assert len(answer(lock("ls", "--cursor", page["cursor"], "-o", "json"))["items"]) == 128
+    lines = [json.loads(line) for line in lock("ls", "-o", "jsonl").stdout.splitlines()]
     assert {line["owner"] for line in lines} == {"me"}
-    assert lock("list").stdout.count("\n") == 131
+    assert lock("ls").stdout.count("\n") == 131
 
 
 def test_only_what_writes_creates(lock: Any, url: str) -> None:
     for words in (["stats"], ["configure"]):
         ended = lock(*words)
         assert ended.status == 1
-        assert ended.stderr.rstrip().lower().endswith("see adeq lock ls")  # a sentence of its own where a name is alike
+        assert (
+            ended.stderr.rstrip().lower().endswith("see adeq lock lock-domains")
+        )  # a sentence of its own where a name is alike
     lock("configure", "--lease", "5")
     assert lock("stats").status == 0
-    names = cli.adeq("lock", "ls", "-o", "json", ADEQ_URL=url)
+    names = cli.adeq("lock", "lock-domains", "-o", "json", ADEQ_URL=url)
     assert isinstance(answer(names), list)
 
 

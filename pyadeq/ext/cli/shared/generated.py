@@ -35,7 +35,8 @@ class Commands:
     def __init__(self, noun: str, listing: str | None = None) -> None:
         facts = library().manifest["nouns"][noun]
         self.noun, self.field, self.title, self.plural = noun, facts["field"], facts["title"], facts["plural"]
-        self.listing = listing or f"adeq {noun} ls"
+        self.names = f"{self.title[:-1]}ies" if self.title.endswith("y") else f"{self.title}s"
+        self.listing = listing or f"adeq {noun} {self.names.replace(' ', '-')}"
 
     @cached_property
     def app(self) -> typer.Typer:
@@ -49,8 +50,9 @@ class Commands:
         app.callback()(lambda: None)
         scripts = [script for script in map(library().__getitem__, library()) if self._has(script)]
         for verb, script in {one.id.split(".")[1]: one for one in scripts}.items():
-            app.command(verb.replace("_", "-"), help=_help(script))(self._command(verb, script))
-        app.command("ls", help=f"List the {self.title}s of the server.")(self._ls)
+            word = "ls" if verb == "list" else verb.replace("_", "-")
+            app.command(word, help=_help(script))(self._command(verb, script))
+        app.command(self.listing.rpartition(" ")[2], help=f"List the {self.names} of the server.")(self._names)
         return app
 
     def function(self, verb: str) -> Callable[..., None]:
@@ -62,7 +64,7 @@ class Commands:
         noun, verb, _ = script.id.split(".")
         return noun == self.noun and verb not in OTHERWISE
 
-    def _ls(self, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
+    def _names(self, url: Url = DEFAULT_URL, output: Output = Format.table) -> None:
         with connected(url) as adeq:
             names = sorted(adeq.names(self.noun))
         if output != Format.table:
