@@ -52,7 +52,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for file in (SECOND / part / "badge").iterdir():
             if file.is_file():
                 (root / part / "bare" / file.name).write_text(
-                    file.read_text().replace("badge", "bare").replace("board", "shelf")
+                    file.read_text().replace("badge", "bare").replace("board", "rack")
                 )
     for command in ("lua/bundle.py", "pyadeq/_nouns.py", "pyadeq/_unasync.py"):
         run(root, command)
@@ -132,8 +132,8 @@ with EmbeddedServer() as server, Adeq.from_url(server.url) as client:
     (check,) = [check for check in examine(client).checks if check.name == "memos"]
     assert (check.status, check.found) == ("ok", "1 pad")
     assert client.noun("bare", "a").configure(step=7)["step"] == 7
-    assert json.loads(adeq("bare", "step", "--shelf", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
-    assert json.loads(adeq("bare", "shelfs", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
+    assert json.loads(adeq("bare", "step", "--rack", "a", "-o", "json", ADEQ_URL=server.url).stdout)["step"] == 7
+    assert json.loads(adeq("bare", "racks", "-o", "json", ADEQ_URL=server.url).stdout) == ["a"]
 rules = acl_rules("memo.write", memo=["a"], badge=["b"], bare=["c"])
 assert [rule for rule in rules if "~" in rule] == [
     "%R~ade:{badge:b}:*", "%R~ade:{bare:c}:*", "~ade:{memo:a}:*", "~ade:{memo:a}!write"
