@@ -91,7 +91,7 @@ gen: $(READY) ## write the generated files: lua/dist, lua/manifest.json, setting
 	$(PY) -m pyadeq.ext.operations.commands
 	$(PY) -m pyadeq.ext.server.api.openapi
 
-vectors: gen ## record the vectors of the scripts that differ from the last commit, as after a new option or setting
+vectors: gen ##+ record the vectors of the scripts that differ from the last commit, as after a new option or setting
 	ADEQ_UPDATE_CONFORMANCE=1 $(PY) -m pytest -q -n 2 tests/embedding/test_vectors.py \
 		-k "$$(git diff --name-only HEAD -- lua/dist | sed 's#.*/##; s#\.lua$$##' | paste -sd' ' | sed 's/ / or /g')" $(ARGS)
 

@@ -33,18 +33,14 @@ def lines() -> Counter[str]:
 def written_by_hand() -> Iterator[str]:
     """The files, as git knows them."""
     files = _git("ls-files", "--cached", "--others", "--exclude-standard")
-    asked = subprocess.run(
-        ["git", "check-attr", "--stdin", "linguist-generated"],
-        cwd=ROOT, input=files, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    for line in asked.stdout.splitlines():
+    for line in _git("check-attr", "--stdin", "linguist-generated", given=files).splitlines():
         file, _, value = line.split(": ")
         if value != "set" and Path(file).suffix not in OTHER and (ROOT / file).is_file():
             yield file
 
 
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def _git(*words: str, given: str = "") -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, input=given, capture_output=True, text=True, check=True).stdout
 
 
 def main(arguments: list[str]) -> int:

@@ -103,7 +103,7 @@ class History:
         return [one for one in self.model.changes.values() if one.state == "reviewing"]
 
     def moving(self) -> list[tuple[Change, list[str]]]:
-        """The changes in which delegations have begun or ended for somebody, and for whom."""
+        """The changes in which a delegation has begun or ended, and the persons that it concerns."""
         return [(one, movers) for one in self.reviews() if (movers := self.model.movers(one))]
 
     def verb(self) -> str:

@@ -22,6 +22,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pyadeq import library
 from pyadeq.ext.operations import TABLES, names
 from pyadeq.ext.operations.row import Command, Operation
+from pyadeq.ext.shared.plurals import plural
 
 FILE: Final = Path(__file__).with_name("commands.json")
 NAMES: Final = """List the {}s of the server.
@@ -55,7 +56,7 @@ HELP: Final = {
     "timeout_approve_below": "with --on-timeout approve: only risks below this.",
     "key": "user:ID, tag:ID, key:ID, or all. With * as the ID: each ID without a limit of its own.",
 }
-"""Of arguments of which docstrings say nothing, or too much for a terminal."""
+"""Help of arguments whose docstring says nothing, or too much for a terminal."""
 
 
 def document() -> dict[str, dict[str, Any]]:
@@ -181,7 +182,7 @@ def kind_of(kind: Any) -> tuple[str, list[str]]:
 
 def _several(word: str) -> str:
     """What the list of these is called."""
-    return "tasks" if word == "id" else f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+    return "tasks" if word == "id" else plural(word)
 
 
 def _sentence(text: str) -> str:

@@ -43,11 +43,11 @@ class Command:
     """The command of an operation, made from the method and this.
 
     usage: its words, then what it takes in this order, in capitals: `task run-now QUEUE ID...`. `...` stands for any
-    number, each of which is a call, unless the method takes a list. `[USER]` may be left out. The other arguments of
-    the method are options, and so is the name of the noun's object if it is not in the usage. Their help is that of
-    the method's docstring. A word that is no argument chooses what is shown of a list: what has this field, or
-    `[START]`, what begins so.
-    help: what the method's docstring does not say to somebody at a terminal; "": its first paragraph.
+    number: the command makes a call for each, unless the method takes a list. `[USER]` may be left out. The other
+    arguments of the method are options, and so is the name of the noun's object if it is not in the usage. Their
+    help is that of the method's docstring. A word that is no argument chooses what is shown of a list: what has this
+    field, or `[START]`, what begins so.
+    help: the help of the command; "": the first paragraph of the method's docstring.
     method: if the operation of the service is by hand.
     good: the statuses with which all is well, separated by spaces. With another one, the command exits with 1. A
     method that returns True means the first of them, and False `not_found`; `done` is the first of them, too.

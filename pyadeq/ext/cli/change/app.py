@@ -15,7 +15,7 @@ from pyadeq.ext.cli.shared.tree import NOUNS, noun
 
 app = noun(NOUNS["change"])
 PARTS = {
-    "policy": "Policies: who has to approve a change, and what happens if nobody answers.",
+    "policy": "Policies: who has to approve a change, and what happens without an answer.",
     "delegation": "Delegations: for a time, another person answers the requests of a person.",
 }
 

@@ -13,11 +13,11 @@ from pyadeq.ext.cli.change.asking import ChangeId, Digest, Domain, ThisDomain, e
 from pyadeq.ext.cli.change.put import FILES, content_of
 from pyadeq.ext.cli.change.refusals import refusal
 from pyadeq.ext.cli.change.who import YOU, By
-from pyadeq.ext.cli.change.words import plain, text_of, with_iso
+from pyadeq.ext.cli.change.words import text_of, with_iso
 from pyadeq.ext.cli.shared.arguments import time_option
 from pyadeq.ext.cli.shared.noun_arguments import DEFAULT
 from pyadeq.ext.cli.shared.running import Document, Read, with_client
-from pyadeq.ext.cli.shared.shown import ahead, span
+from pyadeq.ext.cli.shared.shown import ahead, decoded, span
 from pyadeq.ext.cli.shared.tables import print_fields
 from pyadeq.ext.shared.terminal import safe, stdout
 from pyadeq.keys import check_name
@@ -65,7 +65,7 @@ def begin(
     answer = domain.begin(ref, agent=agent, lease=lease or 0.0, lock_rid=lock_rid)
     if answer.status != "begun":
         raise refusal(domain, id, answer, agent, change["rev"])
-    content = {**plain(answer.content), "parameters": plain(answer.parameters)}
+    content = {**decoded(answer.content), "parameters": decoded(answer.parameters)}
     lease_of = {name: answer.fields[name] for name in ("token", "fence", "deadline", "run")}
     return Document(
         {"domain": domain.name, **ref._asdict(), "agent": agent, **with_iso(lease_of), "content": content},

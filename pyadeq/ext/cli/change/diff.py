@@ -10,8 +10,8 @@ from rich.text import Text
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.change.asking import ChangeId, Domain, existing_changes, read
 from pyadeq.ext.cli.change.log import entry_as_json
-from pyadeq.ext.cli.change.words import plain
 from pyadeq.ext.cli.shared.running import Document, with_client
+from pyadeq.ext.cli.shared.shown import decoded
 from pyadeq.ext.cli.shared.tables import print_rows
 from pyadeq.ext.shared.change_text import CONTENT, actor_of, diff_of, lines_of, parts_that_differ, raw
 from pyadeq.ext.shared.terminal import safe, stdout
@@ -102,7 +102,7 @@ def _changed(before: Any, after: Any, steps: list[dict[str, Any]], count: int) -
 
 
 def _value(content: Any, name: str) -> Any:
-    return plain(raw(content, name))
+    return decoded(raw(content, name))
 
 
 def _print_lines(lines: Any) -> None:

@@ -10,13 +10,14 @@ from rich.text import Text
 
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.change.asking import ChangeId, ThisDomain, read
-from pyadeq.ext.cli.change.words import STYLES, plain, text_of
+from pyadeq.ext.cli.change.words import STYLES, text_of
 from pyadeq.ext.cli.shared.arguments import time_option
 from pyadeq.ext.cli.shared.common import Format, Output, iso
 from pyadeq.ext.cli.shared.complete import change_ids
 from pyadeq.ext.cli.shared.follow import follow, printed
 from pyadeq.ext.cli.shared.noun_arguments import DEFAULT
 from pyadeq.ext.cli.shared.running import Lines, Read, with_client
+from pyadeq.ext.cli.shared.shown import decoded
 from pyadeq.ext.shared.change_text import actor_of
 from pyadeq.ext.shared.terminal import safe, stdout
 from pyadeq.keys import check_name
@@ -47,7 +48,7 @@ def log(
 
 def entry_as_json(entry: dict[str, Any]) -> dict[str, Any]:
     """An entry of the log; its details are fields."""
-    fields = {name: plain(value) for name, value in entry.items() if name not in ("event", "timestamp", "detail")}
+    fields = {name: decoded(value) for name, value in entry.items() if name not in ("event", "timestamp", "detail")}
     time = entry["timestamp"] / 1000
     about = {"time": time, "time_iso": iso(time), "event": entry["event"]}
     return {**about, **fields, **dict(WORD.findall(text_of(entry.get("detail"))))}

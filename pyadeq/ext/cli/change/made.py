@@ -38,8 +38,9 @@ def reviewers_of(option: str, given: list[str] | None) -> list[str] | None:
 
 
 def seen(facts: Mapping[str, Any], adeq: Adeq, changes: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a method with the revision that somebody has seen, as it takes it. Comments and
-    submits take the last.
+    """The arguments of a method whose first argument is a revision: the one that the caller names.
+
+    A comment and a submit are about the last revision, unless the caller names one.
     """
     if facts["method"] not in ("comment", "submit"):
         check_rev(given["id"], given.get("rev"))

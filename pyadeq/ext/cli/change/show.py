@@ -15,13 +15,13 @@ from pyadeq.errors import AdeqError
 from pyadeq.ext.cli.change.asking import ChangeId, ThisDomain, read
 from pyadeq.ext.cli.change.log import entry_as_json, log_line
 from pyadeq.ext.cli.change.refusals import in_domain
-from pyadeq.ext.cli.change.words import STYLES, change_as_json, plain, rules_of, text_of, title_of, with_iso
+from pyadeq.ext.cli.change.words import STYLES, change_as_json, rules_of, text_of, title_of, with_iso
 from pyadeq.ext.cli.shared.arguments import many, time_option
 from pyadeq.ext.cli.shared.common import Format, Output
 from pyadeq.ext.cli.shared.live import again, watched
 from pyadeq.ext.cli.shared.noun_arguments import DEFAULT
 from pyadeq.ext.cli.shared.running import Document, with_client
-from pyadeq.ext.cli.shared.shown import ago, ahead
+from pyadeq.ext.cli.shared.shown import ago, ahead, decoded
 from pyadeq.ext.cli.shared.tables import print_fields, print_rows
 from pyadeq.ext.shared.change_text import follow_ids, path_of, shown
 from pyadeq.ext.shared.columns import columns
@@ -86,7 +86,7 @@ def _tasks(adeq: Adeq, changes: Any, change: Change) -> list[TaskView]:
 
 def as_fields(found: Any) -> dict[str, Any]:
     """A change as JSON has it."""
-    texts = {name: plain(getattr(found, name)) for name in ("parameters", "preview", "output")}
+    texts = {name: decoded(getattr(found, name)) for name in ("parameters", "preview", "output")}
     counts = {"approvals": found.approved, "rejections": found.rejected, "pending": found.pending}
     requests = [{**with_iso(one.request), "slot": one.slot, "assignee": one.reviewer} for one in found.requests]
     entries = [entry_as_json(one.entry) for one in found.log]

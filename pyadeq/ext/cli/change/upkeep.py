@@ -8,11 +8,10 @@ import typer
 
 from pyadeq.ext.cli.change.asking import ThisDomain, ask
 from pyadeq.ext.cli.change.who import groups_of
-from pyadeq.ext.cli.change.words import plain
 from pyadeq.ext.cli.shared.arguments import many
 from pyadeq.ext.cli.shared.noun_arguments import DEFAULT
 from pyadeq.ext.cli.shared.running import Document, Read, Table, with_client
-from pyadeq.ext.cli.shared.shown import ago, span
+from pyadeq.ext.cli.shared.shown import ago, decoded, span
 from pyadeq.keys import check_name
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def stats(
     found = ask(adeq, domain, "stats")
     rows = [(name.upper(), count) for name, count in found.states.items()]
     return Document(
-        {"domain": domain.name, "states": plain(found.states), "due_now": found.overdue, "since": found.since},
+        {"domain": domain.name, "states": decoded(found.states), "due_now": found.overdue, "since": found.since},
         Table(["what", "count"], [*rows, ("due now", found.overdue)], right=["count"]),
         note=f"The first is due since {span(found.now - found.since)}: adeq change sweep" if found.overdue else "",
     )

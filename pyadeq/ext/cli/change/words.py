@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyadeq.ext.cli.shared.common import iso
-from pyadeq.ext.cli.shared.shown import is_time
+from pyadeq.ext.cli.shared.shown import decoded, is_time
 from pyadeq.ext.shared.terminal import safe
 
 STYLES = {
@@ -32,20 +32,9 @@ def title_of(description: Any) -> str:
     return safe(text_of(description).strip().partition("\n")[0])
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON has it."""
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    return value
-
-
 def with_iso(fields: dict[str, Any]) -> dict[str, Any]:
     """Fields as JSON has them, points in time also as ISO 8601."""
-    found: dict[str, Any] = plain(fields)
+    found: dict[str, Any] = decoded(fields)
     return {**found, **{f"{name}_iso": iso(one) for name, one in found.items() if is_time(one)}}
 
 
@@ -54,7 +43,7 @@ def change_as_json(change: dict[str, Any]) -> dict[str, Any]:
     rest = {
         name: value for name, value in change.items() if name not in ("slots", "weight") and not name.startswith("p_")
     }
-    return {**with_iso(rest), "rules": plain(rules_of(change))}
+    return {**with_iso(rest), "rules": decoded(rules_of(change))}
 
 
 def rules_of(change: dict[str, Any]) -> dict[str, Any]:

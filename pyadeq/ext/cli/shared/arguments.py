@@ -20,6 +20,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.cli.shared.complete import domain_names
 from pyadeq.ext.cli.shared.running import Options
 from pyadeq.ext.shared.finding import Found
+from pyadeq.ext.shared.plurals import plural
 from pyadeq.models.queue import TaskFilter
 
 UNITS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -105,7 +106,7 @@ def confirm(question: str, yes: bool, no: str = "nothing was deleted") -> None:
 
 def many(count: int, thing: str) -> str:
     """`1 task`, `2,000 tasks`."""
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    return f"{count:,} {thing if count == 1 else plural(thing)}"
 
 
 def time_option(help: str, *names: str) -> Any:

@@ -19,7 +19,7 @@ from pyadeq.models.base import iso as iso  # noqa: PLC0414  most commands show t
 if TYPE_CHECKING:
     from pyadeq import Adeq
 
-# What needs long to import is imported where it is used: redis-py in `connected`, rich in `stdout` and `stderr`. Help,
+# What needs long to import is imported where it is used: redis-py in `connected`, rich in `terminal.py`. Help,
 # completion and wrong options need neither, and answers as JSON no rich.
 FAILED, USAGE, UNREACHABLE = 1, 2, 3  # exit statuses
 DEFAULT_URL = "redis://127.0.0.1:6379"

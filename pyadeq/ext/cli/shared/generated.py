@@ -18,9 +18,10 @@ from pyadeq.ext.cli.shared.arguments import duration, time_option
 from pyadeq.ext.cli.shared.common import DEFAULT_URL, Format, Output, Url, connected, print_json, print_lines
 from pyadeq.ext.cli.shared.noun_arguments import name_option
 from pyadeq.ext.cli.shared.resolve import SERVICE_NOUNS, existing, refuse_own
-from pyadeq.ext.cli.shared.shown import cell
+from pyadeq.ext.cli.shared.shown import cell, decoded
 from pyadeq.ext.cli.shared.tables import print_fields, print_rows
 from pyadeq.ext.cli.shared.tree import WITH_VALUE, Group, made_help
+from pyadeq.ext.shared.plurals import plural
 from pyadeq.ext.shared.terminal import safe
 from pyadeq.ids import new_ulid
 
@@ -35,7 +36,7 @@ class Commands:
     def __init__(self, noun: str, listing: str | None = None) -> None:
         facts = library().manifest["nouns"][noun]
         self.noun, self.field, self.title, self.plural = noun, facts["field"], facts["title"], facts["plural"]
-        self.names = f"{self.title[:-1]}ies" if self.title.endswith("y") else f"{self.title}s"
+        self.names = plural(self.title)
         self.listing = listing or f"adeq {noun} {self.names.replace(' ', '-')}"
 
     @cached_property
@@ -207,11 +208,11 @@ def _run(adeq: Adeq, found: Any, verb: str, script: Script, values: dict[str, An
     if any(argument.name == "rid" for argument in script.args):  # not every noun makes one: queues and locks do not
         arguments["rid"] = new_ulid()
     answer = adeq.send(found.calls.build(verb, **arguments))
-    shown: dict[str, Any] = _plain(answer)
+    shown: dict[str, Any] = decoded(answer)
     while shown.get("cursor") and "limit" not in arguments:
         arguments["cursor"] = shown["cursor"]
         answer = adeq.send(found.calls.build(verb, **arguments))
-        for name, value in _plain(answer).items():
+        for name, value in decoded(answer).items():
             shown[name] = shown[name] + value if isinstance(value, list) else value
     if not shown.get("cursor"):
         shown.pop("cursor", None)
@@ -249,17 +250,6 @@ def _item(text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ConfigError(f"item: {safe(text)!r} is not accepted; allowed: a JSON object with the fields of an item")
     return found
-
-
-def _plain(value: Any) -> Any:
-    """A result as JSON has it: an entry of a list with its status first."""
-    if hasattr(value, "fields"):
-        return {"status": value.status, **{name: _plain(one) for name, one in value.fields.items()}}
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
 # Tables

@@ -54,7 +54,7 @@ CHECKED: Mapping[str, NameType] = {
 }
 """What names of several things must be, see `pyadeq.keys`."""
 EXPLAINED = {"holder": "held by {}"}
-"""How a field of an entry is told, if not by its value alone."""
+"""The words around the value of a field, in the row of an entry."""
 LEAST: Mapping[str, Any] = {"rev": {"min": 1}, "request": {"min": 0}}
 WHO = ("actor", "principal", "kind")
 SHORT = {"reason": ("--message", "-m"), "text": ("-m",)}

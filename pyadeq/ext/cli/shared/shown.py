@@ -39,6 +39,17 @@ def plain(value: Any) -> Any:
     return value
 
 
+def decoded(value: Any) -> Any:
+    """A value as JSON has it, without more. A result of a script has its status first."""
+    if hasattr(value, "fields"):
+        return {"status": value.status, **{name: decoded(one) for name, one in value.fields.items()}}
+    if isinstance(value, dict):
+        return {name: decoded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [decoded(one) for one in value]
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
 def fields(value: Mapping[str, Any]) -> dict[str, str]:
     """For people, the fields that have a value."""
     return {name: text for name, one in value.items() if not name.endswith("_iso") and (text := cell(name, one))}
