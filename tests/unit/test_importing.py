@@ -41,9 +41,10 @@ assert os.waitpid(child, 0)[1] == 0
 @pytest.mark.parametrize(
     ("package", "module"),
     slow_after(
-        2,
+        3,
         [
             ("pyadeq", "redis"),
+            ("pyadeq", "email.parser"),  # redis-py imports it late
             ("pyadeq", "pyadeq._sync.queue.leases"),
             ("pyadeq", "pyadeq.errors"),
             ("pyadeq", "pyadeq._sync.kernel.scripts"),

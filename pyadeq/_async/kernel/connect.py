@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.parser  # noqa: F401 # redis-py imports it when it reads its own version: too late for a fork (_importing)
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
