@@ -21,7 +21,7 @@ from pyadeq.ext.cli.shared.common import Format
 from pyadeq.ext.prove.demo import plan
 from pyadeq.ext.prove.demo.history import History
 from pyadeq.ext.prove.demo.job import count, parse
-from pyadeq.ext.prove.demo.proof import Check, Expected, kill_was_survived, prove
+from pyadeq.ext.prove.demo.proof import Check, Expected, each_start_has_a_reason, kill_was_survived, prove
 from pyadeq.ext.prove.demo.report import Report, Times
 from pyadeq.keys import check_name
 from tests.quick import slow_after
@@ -66,7 +66,7 @@ def demonstrate(keep: Path) -> Report:
 
 def its_proof_holds(report: Report) -> None:
     assert report.ok
-    assert len(report.proof) == 5
+    assert len(report.proof) == 6
     assert all(check.holds for check in report.proof)
 
 
@@ -77,6 +77,9 @@ def its_numbers_are_there(report: Report) -> None:
     assert report.killed.taken_back_after
     assert report.taken_back >= report.killed.held
     assert report.retries == report.setup.max_attempts - 1
+    assert report.tasks + report.retries <= report.starts <= report.tasks + report.retries + report.taken_back
+    assert report.accepted == report.files
+    assert plan.MISSING in report.started_again
     assert report.totals["functions"] > 0
     assert report.wait.keys() == {"all", "priority 3", "priority 7"}
     assert 0 < report.run.p50 <= report.run.p90 <= report.run.p99 <= report.seconds
@@ -249,6 +252,14 @@ def test_a_kill_must_have_taken_leases() -> None:
     assert not kill_was_survived(survived, "w1").holds
     assert not kill_was_survived(History(), "w2").holds
     assert not kill_was_survived(History(stalled=[("a", "w2", 1)], completed_by={"a": "w2"}), "w2").holds
+
+
+def test_a_start_must_have_a_reason() -> None:
+    history = History(stalled=[("a", "w2", 1)], failed=Counter("bb"))
+    starts = {"a": 2, "b": 3, "c": 1}
+    assert each_start_has_a_reason(history, Counter(starts), {"a", "b", "c"}).holds
+    for wrong in ({"a": 3}, {"b": 4}, {"c": 2}, {"c": 0}, {"stranger": 1}):
+        assert not each_start_has_a_reason(history, +Counter(starts | wrong), {"a", "b", "c"}).holds
 
 
 # its parts

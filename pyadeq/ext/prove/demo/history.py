@@ -24,10 +24,15 @@ class History:
     waits: list[tuple[str, float]] = field(default_factory=list)
     runs: list[tuple[str, float]] = field(default_factory=list)
     stalled: list[tuple[str, str, int]] = field(default_factory=list)
-    retries: int = 0
+    failed: Counter[str] = field(default_factory=Counter)
     dead: dict[str, str] = field(default_factory=dict)
     first_ms: int = 0
     last_ms: int = 0
+
+    @property
+    def retries(self) -> int:
+        """How many attempts failed and were not the last."""
+        return self.failed.total()
 
     @property
     def seconds(self) -> float:
@@ -56,7 +61,7 @@ def read_history(client: Redis, base: str) -> History:
                 history.completed_by |= {id: claimed[id][1] for id in ids if id in claimed}
                 history.last_ms = now
             case "task.retried":
-                history.retries += 1
+                history.failed.update(ids)
             case "task.stalled":
                 history.stalled.append((ids[0], detail["worker"], now))
                 ready[ids[0]] = now

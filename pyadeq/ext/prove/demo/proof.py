@@ -112,6 +112,17 @@ def kill_was_survived(history: History, victim: str | None) -> Check:
     return Check(claim=claim, holds=not wrong, detail=wrong or f"{len(taken)} taken back")
 
 
+def each_start_has_a_reason(history: History, starts: Counter[str], ids: Collection[str]) -> Check:
+    """The handler was started once for each task, and again at most after a failure or a lease that was taken back."""
+    again = Counter(id for id, _, _ in history.stalled) + history.failed
+    wrong = first_fault(
+        ("never started", set(ids) - starts.keys()),
+        ("started without a reason", [id for id, times in starts.items() if times > (id in ids) + again[id]]),
+    )
+    claim = "the handler was started again only after a failure or a lost lease"
+    return Check(claim=claim, holds=not wrong, detail=wrong)
+
+
 def totals(results: Iterable[Counts | None]) -> dict[str, int]:
     """Sums over files; `unparsable` counts those that are not Python of this version."""
     found = [result for result in results if result]

@@ -53,7 +53,10 @@ class Killed(BaseModel):
 
 
 class Report(BaseModel):
-    """All of it. ok: every line of the proof holds. seconds: first task enqueued to last task settled."""
+    """All of it. ok: every line of the proof holds. seconds: first task enqueued to last task settled. starts: how
+    often the handler was started, as it noted itself, and `started_again` for which tasks more than once. accepted: how
+    many results the server took.
+    """
 
     ok: bool
     setup: Setup
@@ -66,6 +69,9 @@ class Report(BaseModel):
     tasks_per_second: float
     wait: dict[str, Times]
     run: Times
+    starts: int
+    started_again: list[str]
+    accepted: int
     retries: int
     taken_back: int
     dead: int
@@ -92,7 +98,20 @@ def print_report(console: Console, report: Report) -> None:
     heads = ["milliseconds", "p50", "p90", "p99"]
     console.print()
     console.print(columns(heads, rows, right=heads[1:]))
+    console.print()
+    console.print("Counted", style="bold")
+    again = f"; again for {_few(report.started_again)}" if report.started_again else ""
+    for line in (
+        f"{int(report.killed is not None)} of {report.setup.workers} workers killed",
+        f"the handler started {report.starts:,} times for {report.tasks:,} tasks{again}",
+        f"{report.accepted:,} results accepted for {report.files:,} files, and {report.dead} task dead",
+    ):
+        console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
     print_proof(console, report.proof)
+
+
+def _few(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:6]) + (f" and {len(ids) - 6} others" if len(ids) > 6 else "")
 
 
 def print_proof(console: Console, checks: Sequence[Check]) -> None:

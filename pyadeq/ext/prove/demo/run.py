@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from time import monotonic, sleep
 
 from redis import Redis
@@ -15,7 +16,7 @@ from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.ext.prove.demo.history import History, read_history
 from pyadeq.ext.prove.demo.job import Counts, count
 from pyadeq.ext.prove.demo.plan import MISSING, QUEUE, Plan, make_plan
-from pyadeq.ext.prove.demo.proof import Check, Expected, kill_was_survived, prove, totals
+from pyadeq.ext.prove.demo.proof import Check, Expected, each_start_has_a_reason, kill_was_survived, prove, totals
 from pyadeq.ext.prove.demo.report import Killed, Report, Setup, Times
 from pyadeq.ext.prove.demo.view import Progress, View
 from pyadeq.ext.prove.demo.workers import CONCURRENCY, Kill, Workers
@@ -76,8 +77,10 @@ def run_demo(view: View, *, keep: Path | None = None, limit: int | None = None) 
         )
         _introduce(view, setup, plan)
         plain = PlainRun(plan.files)
-        with Workers(server.url, QUEUE, WORKERS) as workers:
-            kill = _work(view, queue, plan, workers, plain)
+        with NamedTemporaryFile(prefix="adeq-demo-") as file:
+            with Workers(server.url, QUEUE, WORKERS, Path(file.name)) as workers:
+                kill = _work(view, queue, plan, workers, plain)
+            starts = Counter(file.read().decode().split())
         while plain.left:
             plain.work(POLL)
             done = len(plan.files) - plain.left
@@ -85,8 +88,12 @@ def run_demo(view: View, *, keep: Path | None = None, limit: int | None = None) 
         expected = Expected(plain.results, MISSING, MAX_ATTEMPTS)
         with Redis.from_url(server.url) as client:
             history = read_history(client, queue.base)
-            proof = [*prove(queue, client, expected), kill_was_survived(history, kill.worker if kill else None)]
-        return _report(setup, plan, history, kill, proof, plain.results, keep)
+            proof = [
+                *prove(queue, client, expected),
+                kill_was_survived(history, kill.worker if kill else None),
+                each_start_has_a_reason(history, starts, {MISSING, *plan.files}),
+            ]
+        return _report(setup, plan, history, kill, proof, starts, plain.results, keep)
 
 
 def _introduce(view: View, setup: Setup, plan: Plan) -> None:
@@ -155,6 +162,7 @@ def _report(
     history: History,
     kill: Kill | None,
     proof: list[Check],
+    starts: Counter[str],
     results: Mapping[str, Counts],
     keep: Path | None,
 ) -> Report:
@@ -180,6 +188,9 @@ def _report(
         tasks_per_second=len(plan.tasks) / history.seconds if history.seconds else 0.0,
         wait={which: Times.of(waits[which]) for which in sorted(waits)},
         run=Times.of([seconds for _, seconds in history.runs]),
+        starts=starts.total(),
+        started_again=sorted(starts - Counter(list(starts))),
+        accepted=history.completed.total(),
         retries=history.retries,
         taken_back=len(history.stalled),
         dead=len(history.dead),

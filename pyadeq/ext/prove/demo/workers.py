@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pyadeq import Queue
 from pyadeq.errors import AdeqError
 from pyadeq.ext.prove.demo.child import Child, start_child
+from pyadeq.ext.prove.demo.job import STARTS
 
 CONCURRENCY = 4
 PATIENCE = 5.0  # seconds between SIGTERM and SIGKILL when the demo is over
@@ -30,13 +33,14 @@ class Kill:
 
 
 class Workers:
-    """Some workers on a queue; a context manager ends those that are left."""
+    """Some workers on a queue; a context manager ends those that are left. starts: where they note what they start."""
 
-    def __init__(self, url: str, queue: str, count: int) -> None:
+    def __init__(self, url: str, queue: str, count: int, starts: Path | None = None) -> None:
+        environment = {"ADEQ_URL": url} | ({} if starts is None else {STARTS: str(starts)})
         self._children: list[Child] = []
         try:
             for number in range(1, count + 1):
-                self._children.append(_start(url, queue, f"worker-{number}"))
+                self._children.append(_start(queue, f"worker-{number}", environment))
         except BaseException:
             self.stop()
             raise
@@ -85,7 +89,7 @@ class Workers:
         self.stop()
 
 
-def _start(url: str, queue: str, name: str) -> Child:
+def _start(queue: str, name: str, environment: Mapping[str, str]) -> Child:
     command = ["-m", "pyadeq.ext.cli", "worker", "run", "pyadeq.ext.prove.demo.job:parse"]
     command += ["--queue", queue, "--name", name, "--concurrency", str(CONCURRENCY)]
-    return start_child(name, command, {"ADEQ_URL": url})
+    return start_child(name, command, environment)
