@@ -59,6 +59,7 @@ PARTS: dict[str, Callable[[str], str]] = {
     "contract": sources.contract,
     "command_line": sources.command_line,
     "changelog": sources.changelog,
+    "readme": sources.readme,
     "keys": sources.keys,
     "homes": homes.homes,
     "rest": rest,

@@ -13,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
+IN_DOCS = re.compile(r"\]\(docs/")
+ELSEWHERE = re.compile(r"(?<!!)\[([^]]+)\]\((?!https?:|#|docs/)[^)]+\)")
 INLINE = re.compile(r"`[^`\n]+`")
 
 
@@ -76,6 +78,13 @@ def _lua_readme() -> str:
 def changelog(_: str = "") -> str:
     """CHANGELOG.md without its title."""
     return _without_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")[2])
+
+
+def readme(_: str = "") -> str:
+    """README.md without its title; what is not a page of the documentation is shown as a name."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n")[2]
+    text = text.replace("[Documentation](docs/index.md) · ", "").replace("(CHANGELOG.md)", "(docs/changelog.md)")
+    return IN_DOCS.sub("](", ELSEWHERE.sub(r"\1", text.replace("(docs/decisions)", "(decisions)")))
 
 
 def command_line(_: str = "") -> str:

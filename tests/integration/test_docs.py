@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
 PAGES = {
     str(path.relative_to(DOCS)): blocks(path) for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "decisions"
 }
+PAGES["README.md"] = blocks(ROOT / "README.md")  # which is the first page of the documentation, too
 MOST_NOT_RUN = 2
 
 
