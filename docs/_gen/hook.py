@@ -106,7 +106,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in the parts of a page."""
-    return PART.sub(_part, NOT_RUN.sub(r"\1", markdown))
+    return NOT_RUN.sub(r"\1", PART.sub(_part, markdown))
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
