@@ -83,16 +83,6 @@ class Report(BaseModel):
 
 def print_report(console: Console, report: Report) -> None:
     """Print the numbers and the proof."""
-    counts = {
-        "tasks": f"{report.tasks:,}",
-        "seconds": f"{report.seconds:.1f}",
-        "tasks/s": f"{report.tasks_per_second:,.0f}",
-        "retries": report.retries,
-        "leases taken back": report.taken_back,
-        "dead": report.dead,
-    }
-    console.print()
-    console.print(columns(list(counts), [list(counts.values())], right=list(counts)))
     times = [("run", report.run), *((f"wait, {who}", waits) for who, waits in report.wait.items())]
     rows = [(what, *(f"{value * 1000:,.0f}" for value in (one.p50, one.p90, one.p99))) for what, one in times]
     heads = ["milliseconds", "p50", "p90", "p99"]
@@ -100,18 +90,13 @@ def print_report(console: Console, report: Report) -> None:
     console.print(columns(heads, rows, right=heads[1:]))
     console.print()
     console.print("Counted", style="bold")
-    again = f"; again for {_few(report.started_again)}" if report.started_again else ""
-    for line in (
-        f"{int(report.killed is not None)} of {report.setup.workers} workers killed",
-        f"the handler started {report.starts:,} times for {report.tasks:,} tasks{again}",
+    lines = [
+        f"{report.tasks:,} tasks in {report.seconds:.1f} s, {int(report.killed is not None)} worker killed",
+        f"{report.starts:,} starts of the handler; again for {', '.join(report.started_again) or 'no task'}",
         f"{report.accepted:,} results accepted for {report.files:,} files, and {report.dead} task dead",
-    ):
-        console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+    ]
+    console.print("\n".join(f"  {line}" for line in lines), highlight=False, markup=False, soft_wrap=True)
     print_proof(console, report.proof)
-
-
-def _few(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:6]) + (f" and {len(ids) - 6} others" if len(ids) > 6 else "")
 
 
 def print_proof(console: Console, checks: Sequence[Check]) -> None:
