@@ -50,12 +50,12 @@ class Runner:
 
     folder: where it keeps which lines each test runs, and notes what becomes of each mutant. jobs: processes at work,
     each with a server of its own and whole sources, so that what is learned of one does not depend on their number.
-    noun: only tests whose parameters begin with it run, and those in test_<noun>_*.py; all, if it is empty.
+    noun: only tests whose parameters begin with it run, and those in its folder; all, if it is empty.
     """
 
     def __init__(self, mutants: Sequence[Mutant], folder: Path, jobs: int, noun: str = "") -> None:
         self.mutants, self.jobs = mutants, jobs
-        self.is_asked = re.compile(rf"\[{noun}\b|/test_{noun}_" if noun else "").search
+        self.is_asked = re.compile(rf"\[{noun}\b|/nouns/{noun}/test_" if noun else "").search
         self.file = folder / f"mutation-trace{noun and '-'}{noun}.pickle"
         self.log = folder / "mutants.jsonl"
         self.results: list[Result] = []
