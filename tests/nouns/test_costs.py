@@ -1,20 +1,23 @@
-"""What each path costs: the commands of its script, most of its price, and the bytes of its reply. See costs.toml.
+"""What each path costs, answers and leaves. See costs.toml.
 
-Here the costs are recorded; test_scenarios.py compares them.
+Costs are the commands of the script, most of its price, and the bytes of its reply. Here all of that is recorded;
+test_scenarios.py compares it.
 """
 
+import hashlib
 import json
 import os
 import tomllib
 from collections import defaultdict
 from pathlib import Path
+from pprint import pformat
 from typing import Any
 
 import pytest
 
 from pyadeq._core.kernel.call import Answer, Reply, parse_reply
 from tests.nouns.found import NOUNS
-from tests.nouns.scenarios import SCENARIOS, AnyCall, Scenario
+from tests.nouns.scenarios import SCENARIOS, AnyCall, Scenario, small
 from tests.nouns.script_bench import Bench, MakeAny
 from tests.nouns.watched import Refused
 
@@ -26,10 +29,15 @@ HEADING = """\
 # the number of items, where there are any. Commands are most of what a script costs the server, and replies of what it
 # costs the wire and the client. A rise needs a reason in the same commit; a fall is welcome. Of a page of a scan, which
 # is not all there is, the reply counts up to the cursor: which entries it has, depends on the hash seed of the server.
-# Each path has its answer, too: its status, then those of entries of lists.
+# Each path has its answer, too: its status, then those of entries of lists. Small ones have the digest of their effect:
+# of the whole answer, of all that the queue or its like then holds, of the times to live set and of what was published.
+# If only a digest has changed, the test prints what it is of. To see what it was, run the test on the last commit.
 # After a change: ADEQ_UPDATE_COSTS=1 python -m pytest tests/nouns/test_costs.py; or of a noun or a script: =queue.ack
 
 """
+LASTING = {b"PEXPIRE", b"EXPIRE", b"PEXPIREAT", b"PERSIST", b"SPUBLISH", b"PUBLISH"}  # no dump shows what they do
+HASHED = {"overview: of more than 200 lanes", "stats: of more than 1000 lanes"}  # which ones, the server's seed decides
+WITH_EFFECT = {scenario.name for scenario in small("test")} - HASHED
 UPDATE = os.environ.get("ADEQ_UPDATE_COSTS", "")  # 1, a noun, or a script: `queue.cancel`
 FILES: dict[str, Path] = {noun: FILE.parent / f"{noun}/costs.toml" for noun in NOUNS}
 RECORDED: dict[str, dict[str, Any]] = {}
@@ -45,7 +53,8 @@ if UPDATE:
             path = FILES.get(scenario.noun, FILE)
             if UPDATE in ("1", scenario.noun, f"{scenario.noun}.{scenario.verb}"):
                 bench = make_any(scenario.noun, scenario.clock)
-                found[path][scenario.name] = found_of(bench, watched_reply(bench, scenario(bench)))
+                call = scenario(bench)
+                found[path][scenario.name] = found_of(scenario, bench, watched_reply(bench, call))
                 bench.remove()
         names = {scenario.name for scenario in SCENARIOS}
         for path, own in found.items():
@@ -69,17 +78,31 @@ def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:
 
 def check_costs(scenario: Scenario, bench: Bench, reply: Reply | str) -> None:
     """The call that was just watched costs what is recorded."""
-    found, recorded = found_of(bench, reply), RECORDED.get(scenario.name)
+    found, recorded = found_of(scenario, bench, reply), RECORDED.get(scenario.name)
     assert recorded is not None, "see the top of costs.toml"
+    if {**found, "effect": ""} == {**recorded, "effect": ""} and found != recorded:
+        pytest.fail(f"another effect; see the top of costs.toml:\n{pformat(effect(bench, reply), width=120)}")
     assert found == recorded, "see the top of costs.toml"
 
 
-def found_of(bench: Bench, reply: Reply | str) -> dict[str, Any]:
-    """Also what the call is answered: its status, and those of the entries of lists."""
+def found_of(scenario: Scenario, bench: Bench, reply: Reply | str) -> dict[str, Any]:
+    """Also what the call is answered: its status, and those of the entries of lists; and its effect."""
     words = (
         reply.split(" ", 1)[:1] if isinstance(reply, str) else statuses(parse_reply(bench.watched.last.script, reply))
     )
-    return {**costs(bench, reply), "answer": " ".join(words)}
+    found = {**costs(bench, reply), "answer": " ".join(words)}
+    if scenario.name in WITH_EFFECT and not is_part(bench, reply):
+        text = pformat(effect(bench, reply), width=120)
+        found["effect"] = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return found
+
+
+def effect(bench: Bench, reply: Reply | str) -> dict[str, Any]:
+    """All that the last call changed for anyone, where no name of the test shows."""
+    answer = reply if isinstance(reply, str) else parse_reply(bench.watched.last.script, reply)  # pairs in no order
+    lasting = sorted(words for words in bench.watched.last.commands if words[0] in LASTING)
+    found = {"answer": answer, "lasting": lasting, "state": bench.dump(stamps=False)}
+    return {what: nameless(bench, value) for what, value in found.items()}
 
 
 def statuses(answer: Answer) -> list[str]:
@@ -92,15 +115,25 @@ def costs(bench: Bench, reply: Reply | str) -> dict[str, int]:
     commands = bench.watched.last.commands
     if isinstance(reply, str):
         return {"commands": len(commands), "reply": 0}
-    scanned = [words[2] for words in commands if words[0] in (b"HSCAN", b"ZSCAN")]
-    is_part = scanned and (scanned != [b"0"] or reply[2] != b"")
-    return {"commands": len(commands), "reply": size(reply[:2] if is_part else nameless(bench, reply))}
+    return {"commands": len(commands), "reply": size(reply[:2] if is_part(bench, reply) else nameless(bench, reply))}
+
+
+def is_part(bench: Bench, reply: Reply | str) -> bool:
+    """Whether it is a page of a scan, which is not all there is."""
+    scanned = [words[2] for words in bench.watched.last.commands if words[0] in (b"HSCAN", b"ZSCAN")]
+    return bool(scanned and not isinstance(reply, str) and (scanned != [b"0"] or reply[2] != b""))
 
 
 def nameless(bench: Bench, reply: Any) -> Any:
     """Without the name of the base, which is that of a test."""
-    if isinstance(reply, list):
+    if isinstance(reply, list | tuple):
         return [nameless(bench, one) for one in reply]
+    if isinstance(reply, dict):
+        return {name: nameless(bench, value) for name, value in reply.items()}
+    if isinstance(reply, Answer):
+        return [reply.status, nameless(bench, reply.fields)]
+    if isinstance(reply, str):
+        return reply.replace(bench.domain, "")
     return reply.replace(bench.domain.encode(), b"") if isinstance(reply, bytes) else reply
 
 
