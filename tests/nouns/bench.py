@@ -18,7 +18,7 @@ from tests.nouns.watched import WatchedClient
 KEPT: Final = {":config", ":events", ":counters"}  # as long as the noun itself
 AGES: Final = 100 * 365 * 86_400_000  # ms: longer than any setting, and within what the kernel's scripts take as a time
 MOST: Final = 1000  # calls of a sweep
-BETWEEN_LOOKS: Final = 10  # calls; to look at all that there is takes longer
+BETWEEN_LOOKS: Final = 40  # calls; to look at all that there is takes longer
 
 
 class NounBench(Bench):
