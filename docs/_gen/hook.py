@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import homes
+import llms
 import sources
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 from python_api import errors, models, python
 from rest import rest, who_may
@@ -106,7 +108,20 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in the parts of a page."""
-    return NOT_RUN.sub(r"\1", PART.sub(_part, markdown))
+    filled = NOT_RUN.sub(r"\1", PART.sub(_part, markdown))
+    llms.note(page, filled)
+    return filled
+
+
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
+    """Keep the order of the pages for llms.txt."""
+    llms.keep(nav)
+    return nav
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write what programs read beside what people read."""
+    llms.write(config.site_description or "", Path(config.site_dir))
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
