@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +16,12 @@ import redis
 
 from pyadeq import Adeq, Backoff
 from pyadeq import asyncio as aio
+from pyadeq._version import __version__
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import LayoutError
 from tests.audit import audit
 from tests.chaos.deployed import DEAD, HELD, REFUSED
+from tests.chaos.deployment import Build, Deployment
 from tests.chaos.newer import ROOT, make_newer
 from tests.conftest import CLUSTER
 from tests.waiting import DEADLINE, wait_until
@@ -32,106 +31,15 @@ BASE = "ade:{queue:q}"
 
 
 @pytest.fixture(scope="module")
-def builds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {"older": ROOT, "newer": make_newer(tmp_path_factory.mktemp("newer"))}
+def builds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Build]:
+    newer = make_newer(tmp_path_factory.mktemp("newer"))
+    return {"older": Build(ROOT, __version__), "newer": Build(newer, "99.")}
 
 
 @pytest.fixture
 def own(binary: Path) -> Iterator[EmbeddedServer]:
     with EmbeddedServer(binary=binary) as server:
         yield server
-
-
-class Program:
-    """One client process, and what it has said."""
-
-    def __init__(self, build: Path, *arguments: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, ROOT / "tests/chaos/deployed.py", *arguments],
-            env={**os.environ, "PYTHONPATH": str(build)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.said: list[dict[str, Any]] = []
-        self._listening = threading.Thread(target=self._listen, daemon=True)
-        self._listening.start()
-
-    def _listen(self) -> None:
-        assert self._process.stdout
-        for line in self._process.stdout:
-            self.said.append(json.loads(line))
-
-    def all(self, word: str) -> list[Any]:
-        return [one[word] for one in list(self.said) if word in one]
-
-    def until(self, word: str, count: int = 1) -> Any:
-        """The last thing of a kind that it has said, as soon as there are so many."""
-        wait_until(lambda: len(self.all(word)) >= count)
-        return self.all(word)[-1]
-
-    def go_on(self) -> None:
-        assert self._process.stdin
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-
-    def end(self, how: signal.Signals | None = signal.SIGTERM) -> int:
-        """Its exit status. how: None lets it come to its end by itself."""
-        if how:
-            self._process.send_signal(how)
-        status = self._process.wait(DEADLINE)
-        self._listening.join(DEADLINE)
-        return status
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-
-class Deployment:
-    """Workers and producers of two builds on one queue."""
-
-    def __init__(self, url: str, builds: dict[str, Path], folder: Path) -> None:
-        self.url, self.builds, self.folder = url, builds, folder
-        self._stack = ExitStack()
-        self._count = 0
-        self.programs: list[Program] = []
-
-    def start(self, build: str, role: str) -> Program:
-        self._count += 1
-        program = Program(self.builds[build], role, self.url, "q", f"{role}-{self._count}-{build}", str(self.folder))
-        self._stack.callback(program.close)
-        self.programs.append(program)
-        assert program.until("version").startswith("99.") == (build == "newer")
-        return program
-
-    def replace(self, programs: list[tuple[str, Program]], build: str) -> list[tuple[str, Program]]:
-        """One after the other, the first one killed; each new one must have done something before the next goes."""
-        new = []
-        for number, (role, program) in enumerate(programs):
-            killed = number == 0
-            assert program.end(signal.SIGKILL if killed else signal.SIGTERM) == (-signal.SIGKILL if killed else 0)
-            new.append((role, self.start(build, role)))
-            new[-1][1].until("ended" if role == "work" else "put", 5)
-        return new
-
-    def command_line(self, build: str, *arguments: str) -> tuple[int, dict[str, Any], str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "pyadeq.ext.cli", "scripts", "migrate", "-o", "json", "--url", self.url, *arguments],
-            env={**os.environ, "PYTHONPATH": str(self.builds[build])},
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE,
-            check=False,
-        )
-        return done.returncode, json.loads(done.stdout or "{}"), done.stderr
-
-    def __enter__(self) -> Deployment:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
 
 
 def forms(client: redis.Redis) -> set[bool]:
@@ -152,7 +60,7 @@ async def serve(url: str) -> None:
             await aio.Worker(adeq.queue("q"), asyncio.sleep).run()
 
 
-def test_a_deploy_its_rollback_and_a_migration(own: EmbeddedServer, builds: dict[str, Path], tmp_path: Path) -> None:
+def test_a_deploy_its_rollback_and_a_migration(own: EmbeddedServer, builds: dict[str, Build], tmp_path: Path) -> None:
     with redis.Redis.from_url(own.url) as client, Deployment(own.url, builds, tmp_path) as here:
         with Adeq.from_url(own.url) as adeq:
             adeq.queue("q").configure(events_max=10_000_000, backoff=Backoff(base=0.05, jitter=0))
@@ -168,7 +76,7 @@ def test_a_deploy_its_rollback_and_a_migration(own: EmbeddedServer, builds: dict
         status, _, _ = here.command_line("older")
         assert status == 0
         status, answer, _ = here.command_line("newer", "--dry-run")
-        assert (status, answer["layout"], [one["layout"] for one in answer["migrated"]]) == (0, 2, [1])
+        assert (status, answer["layout"], answer["migrated"][0]["layout"]) == (0, 2, 1)
         status, answer, _ = here.command_line("newer")
         assert status == 1
         assert "workers that do not know layout 2 are alive: " in answer["migrated"][0]["error"]
@@ -197,7 +105,9 @@ def test_a_deploy_its_rollback_and_a_migration(own: EmbeddedServer, builds: dict
         assert audit(client, BASE) == []
 
 
-def test_the_older_build_refuses_before_it_writes(own: EmbeddedServer, builds: dict[str, Path], tmp_path: Path) -> None:
+def test_the_older_build_refuses_before_it_writes(
+    own: EmbeddedServer, builds: dict[str, Build], tmp_path: Path
+) -> None:
     with redis.Redis.from_url(own.url) as client, Deployment(own.url, builds, tmp_path) as here:
         producer = here.start("older", "produce")
         producer.until("put", 10)
@@ -216,7 +126,7 @@ def test_the_older_build_refuses_before_it_writes(own: EmbeddedServer, builds: d
 
 
 def test_a_queue_that_the_newer_build_makes_is_for_both(
-    own: EmbeddedServer, builds: dict[str, Path], tmp_path: Path
+    own: EmbeddedServer, builds: dict[str, Build], tmp_path: Path
 ) -> None:
     with Deployment(own.url, builds, tmp_path) as here:
         here.start("newer", "produce").until("put", 5)
@@ -225,7 +135,7 @@ def test_a_queue_that_the_newer_build_makes_is_for_both(
 
 
 def test_a_migration_that_a_failover_sets_back_begins_anew(
-    own: EmbeddedServer, builds: dict[str, Path], tmp_path: Path
+    own: EmbeddedServer, builds: dict[str, Build], tmp_path: Path
 ) -> None:
     """The server forgets, in the middle of it, that the layout was raised, as one does whose primary is lost."""
     with redis.Redis.from_url(own.url) as client, Deployment(own.url, builds, tmp_path) as here:
@@ -233,7 +143,7 @@ def test_a_migration_that_a_failover_sets_back_begins_anew(
         assert holder.until("held") == HELD
         done = subprocess.run(
             [sys.executable, str(ROOT / "tests/chaos/set_back.py"), own.url, "q"],
-            env={**os.environ, "PYTHONPATH": str(builds["newer"])},
+            env={**os.environ, "PYTHONPATH": str(builds["newer"].path)},
             capture_output=True,
             text=True,
             timeout=DEADLINE,
