@@ -38,7 +38,7 @@ async def work(adeq: Adeq, seconds: float) -> tuple[int, float]:
     while time.monotonic() < until:
         await queue.enqueue_many([{"payload": "x" * 200}] * BATCH)
         leases = await queue.claim(limit=BATCH)
-        await queue.settle(acks=[(lease, None) for lease in leases])
+        await queue.leases.settle(acks=[(lease, None) for lease in leases])
         count += len(leases)
     return count, (await cpu(adeq) - before) / count
 

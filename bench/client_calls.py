@@ -120,7 +120,7 @@ def kinds_of(adeq: Adeq) -> dict[str, Callable[[], Any]]:
         "claim and ack": work,
         "acquire and release a lock": hold,
         "hit of a rate": lambda: rates.hit("much", "ann"),
-        "stats of a queue": queue.inspect.stats,
+        "stats of a queue": queue.stats,
     }
 
 

@@ -58,7 +58,7 @@ def per_task(url: str, tasks: int, make: Any) -> int:
         client.execute_command("FLUSHALL", "SYNC")  # Valkey frees in the background otherwise
         queue = adeq.queue("bench")
         queue.enqueue_many(make(0) for _ in range(1))
-        queue.purge()
+        queue.admin.purge()
         before = memory(client, queue.base)
         for start in range(0, tasks, 10_000):
             print(f"\r{start:,} of {tasks:,}", end="", file=sys.stderr, flush=True)

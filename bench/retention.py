@@ -97,7 +97,7 @@ def measured(kept: int, arguments: argparse.Namespace) -> dict[str, Any]:
                 say(f"  {ended:,} of {kept:,} have ended")
             filler.life()
         queue.configure(finished_max=kept)
-        queue.trim()
+        queue.admin.trim()
         filler.life()
         number = filler.lives()
         # the oldest that is kept is about to expire, and the others follow as fast as they ended

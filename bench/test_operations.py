@@ -53,7 +53,7 @@ def client(adeq: Adeq) -> Any:
 @pytest.fixture
 def queue(adeq: Adeq, client: redis.Redis) -> Queue:
     queue = adeq.queue(f"bench-{next(numbers)}")
-    queue.register(WORKER)
+    queue.workers.register(WORKER)
     return queue
 
 
@@ -149,7 +149,7 @@ def test_settle_and_claim(measure: Measure, queue: Queue) -> None:
         return held
 
     def settle(held: Lease) -> Lease:
-        (next_one,) = queue.settle(WORKER, acks=[(held, None)], claim=1, lease=LEASE).claimed.leases
+        (next_one,) = queue.leases.settle(WORKER, acks=[(held, None)], claim=1, lease=LEASE).claimed.leases
         return next_one
 
     assert measure(settle, prepare).attempt == 1
@@ -219,7 +219,7 @@ def test_settle_and_claim_100(measure: Measure, queue: Queue) -> None:
 
     def settle(_: object) -> int:
         nonlocal held
-        settled = queue.settle(WORKER, acks=[(one, None) for one in held], claim=100, lease=LEASE)
+        settled = queue.leases.settle(WORKER, acks=[(one, None) for one in held], claim=100, lease=LEASE)
         held = settled.claimed.leases
         return settled.acks.count("completed")
 
@@ -230,7 +230,7 @@ def test_settle_and_claim_100(measure: Measure, queue: Queue) -> None:
 def test_heartbeat_100(measure: Measure, queue: Queue) -> None:
     queue.enqueue_many(TASKS)
     held = queue.claim(WORKER, 100, lease=LEASE)
-    assert len(measure(lambda: queue.heartbeat_many(held, extend=LEASE, worker=WORKER))) == 100
+    assert len(measure(lambda: queue.leases.heartbeat_many(held, extend=LEASE, worker=WORKER))) == 100
 
 
 # A lock
@@ -248,7 +248,7 @@ def test_acquire_and_release(measure: Measure, locks: Locks) -> None:
 
 @lock
 def test_acquire_and_release_a_permit(measure: Measure, locks: Locks) -> None:
-    locks.set_capacity("pool", 10)
+    locks.capacities.set("pool", 10)
 
     def pair() -> None:
         with locks.acquire("pool", mode="permit", owner="me"):
@@ -261,7 +261,7 @@ def test_acquire_and_release_a_permit(measure: Measure, locks: Locks) -> None:
 @lock
 def test_renew(measure: Measure, locks: Locks) -> None:
     with locks.acquire("mine", owner="me") as grant:
-        assert measure(lambda: locks.renew([grant.rid]))[0].status == "renewed"
+        assert measure(lambda: locks.admin.renew([grant.rid]))[0].status == "renewed"
 
 
 # A message
@@ -288,4 +288,4 @@ def test_take_and_end(measure: Measure, queue: Queue) -> None:
 
 @message
 def test_steer_a_worker(measure: Measure, queue: Queue) -> None:
-    assert measure(lambda: queue.control([WORKER], capacity=1 + next(numbers) % 100)) == [WORKER]
+    assert measure(lambda: queue.workers.control([WORKER], capacity=1 + next(numbers) % 100)) == [WORKER]

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from pyadeq._sync.kernel.pipeline import Pipeline
     from pyadeq._sync.lock import Locks
     from pyadeq._sync.lock.admin import LockAdmin
+    from pyadeq._sync.lock.capacities import LockCapacities
     from pyadeq._sync.lock.grant import Grant
     from pyadeq._sync.lock.inspect import LockInspect
     from pyadeq._sync.queue import Queue
     from pyadeq._sync.queue.admin import QueueAdmin
-    from pyadeq._sync.queue.chains import QueueChains
     from pyadeq._sync.queue.dead import QueueDead
     from pyadeq._sync.queue.inspect import QueueInspect
     from pyadeq._sync.queue.leases import QueueLeases
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.partitions.waits import Waits
     from pyadeq._sync.queue.results import Receipt
     from pyadeq._sync.queue.schedules import Schedules
-    from pyadeq._sync.queue.settings import QueueSettings
     from pyadeq._sync.queue.shares import Shares
     from pyadeq._sync.queue.tasks import QueueTask
     from pyadeq._sync.queue.workers import QueueWorkers
@@ -262,6 +261,7 @@ __all__ = [
     "Limits",
     "LockAdmin",
     "LockCalls",
+    "LockCapacities",
     "LockGraph",
     "LockInspect",
     "LockLost",
@@ -292,13 +292,11 @@ __all__ = [
     "Queue",
     "QueueAdmin",
     "QueueCalls",
-    "QueueChains",
     "QueueDead",
     "QueueDraining",
     "QueueInspect",
     "QueueLeases",
     "QueueOverview",
-    "QueueSettings",
     "QueueStats",
     "QueueTask",
     "QueueWorkers",

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pyadeq._async.kernel.pipeline import Pipeline
     from pyadeq._async.lock import Locks
     from pyadeq._async.lock.admin import LockAdmin
+    from pyadeq._async.lock.capacities import LockCapacities
     from pyadeq._async.lock.grant import Grant
     from pyadeq._async.lock.inspect import LockInspect
     from pyadeq._async.queue import Queue
     from pyadeq._async.queue.admin import QueueAdmin
-    from pyadeq._async.queue.chains import QueueChains
     from pyadeq._async.queue.dead import QueueDead
     from pyadeq._async.queue.inspect import QueueInspect
     from pyadeq._async.queue.leases import QueueLeases
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pyadeq._async.queue.partitions.waits import Waits
     from pyadeq._async.queue.results import Receipt
     from pyadeq._async.queue.schedules import Schedules
-    from pyadeq._async.queue.settings import QueueSettings
     from pyadeq._async.queue.shares import Shares
     from pyadeq._async.queue.tasks import QueueTask
     from pyadeq._async.queue.workers import QueueWorkers
@@ -256,6 +255,7 @@ __all__ = [
     "Limits",
     "LockAdmin",
     "LockCalls",
+    "LockCapacities",
     "LockGraph",
     "LockInspect",
     "LockLost",
@@ -288,13 +288,11 @@ __all__ = [
     "Queue",
     "QueueAdmin",
     "QueueCalls",
-    "QueueChains",
     "QueueDead",
     "QueueDraining",
     "QueueInspect",
     "QueueLeases",
     "QueueOverview",
-    "QueueSettings",
     "QueueStats",
     "QueueTask",
     "QueueWorkers",

@@ -47,7 +47,7 @@ async def set_up(adeq: Adeq) -> None:
     exports = adeq.queue("exports")
     await exports.enqueue(b"", kind="report")
     await exports.fail((await exports.claim(worker="w1"))[0], "disk full", reason="io", retryable=False)
-    await exports.pause()
+    await exports.admin.pause()
     for group in ("audit", "search"):
         await adeq.events("queue", "mail").register(group)
     await adeq.events("queue", "mail").read("search", limit=5)

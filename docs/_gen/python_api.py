@@ -61,12 +61,8 @@ def _class(name: str, thing: type) -> Iterator[str]:
         elif inspect.isfunction(member) or isinstance(member, classmethod):
             yield f"### {member_name} {{ #{name}.{member_name} }}"
             method = getattr(thing, member_name)
-            if area := getattr(method, "area", None):  # a short name of a method of an area
-                method = method.__wrapped__
             yield from _callable(member_name, method)
             yield from _notes_on_options(method, told)
-            if area:
-                yield f"The same as `{area}.{method.__name__}`."
 
 
 def _members(thing: type) -> Iterator[tuple[str, Any]]:

@@ -26,17 +26,24 @@ NO_QUEUE = "TaskContext.gathered(): this context has no queue"
 log = logging.getLogger("pyadeq.worker")
 
 
+class TaskLeases(Protocol):
+    """What a TaskContext needs of `queue.leases`."""
+
+    async def heartbeat_many(self, leases: Sequence[Held]) -> list[Renewal]: ...
+
+    async def progress_many(self, notes: Sequence[tuple[Held, dict[str, Any]]]) -> list[ProgressStatus]: ...
+
+
 class TaskQueue(Protocol):
     """What a TaskContext needs of the task's queue."""
 
     @property
     def name(self) -> str: ...
 
-    async def heartbeat_many(self, leases: Sequence[Held]) -> list[Renewal]: ...
+    @property
+    def leases(self) -> TaskLeases: ...
 
-    async def progress_many(self, notes: Sequence[tuple[Held, dict[str, Any]]]) -> list[ProgressStatus]: ...
-
-    async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]: ...
+    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]: ...
 
 
 class TaskContext:
@@ -186,7 +193,7 @@ class TaskContext:
         self._progress.say(said)
 
     def gathered(self) -> Gathered:
-        """Iterate over the children of the task, which it gathers; see `Queue.gathered`.
+        """Iterate over the children of the task, which it gathers; see `QueueInspect.gathered`.
 
             async for child in context.gathered(): ...
 
@@ -198,7 +205,7 @@ class TaskContext:
         """For `gathered`: return some of the children, and the cursor for the next page."""
         if self._queue is None:
             raise ConfigError(f"{NO_QUEUE}; in a test, make it with one of pyadeq.asyncio: TaskContext(lease, queue)")
-        return await self._queue.gathered_page(self.id, cursor)
+        return await self._queue._gathered_page(self.id, cursor)
 
     def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
         """Return the same as `gathered_page`, from a thread."""
@@ -211,7 +218,7 @@ class TaskContext:
     async def heartbeat(self) -> bool:
         """Renew the lease now. Returns False if the work should end. Not needed: a worker renews by itself."""
         if self._queue is not None and self.interrupted is None:
-            (answer,) = await self._queue.heartbeat_many([self.lease])
+            (answer,) = await self._queue.leases.heartbeat_many([self.lease])
             if answer.status != "renewed":
                 self.interrupt(answer.status)
         return self.interrupted is None
@@ -306,7 +313,7 @@ class Progress:
         while self._waits:
             notes = [(lease, said) for said in self._take()]
             try:
-                statuses = await self._queue.progress_many(notes)
+                statuses = await self._queue.leases.progress_many(notes)
             except AdeqError as error:
                 log.warning("the progress of task %s was not noted: %s", lease.id, error)
             else:

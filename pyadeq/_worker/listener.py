@@ -20,7 +20,7 @@ class Listener:
 
     A wake-up token goes to one blocked worker. So a full worker must not wait on lanes: it would take the token of a
     free worker. And a worker that waits there need not claim, because the token will come.
-    claim: waits for at most this many seconds on control and the lanes, then claims; answers as `Queue.block_as`.
+    claim: waits for at most this many seconds on control and the lanes, then claims; answers as `_block_as`.
     woken: called after it. asked: called when a heartbeat should be sent. broken: called with a permanent error.
     """
 
@@ -114,7 +114,7 @@ class Listener:
             self._woken()
 
     async def _wait_for_control(self) -> None:
-        await self._wait(self._queue.block_as(self._worker, (), LONGEST_BLOCK))
+        await self._wait(self._queue.leases._block_as(self._worker, (), LONGEST_BLOCK))
         self._for_control = None
         self.start()
         self._asked()  # a worker without claims must send heartbeats, or it counts as gone

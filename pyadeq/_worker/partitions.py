@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pyadeq._async.client.client import Adeq
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions import PartitionedQueue
-from pyadeq._async.queue.partitions.areas import PartitionedSchedules
+from pyadeq._async.queue.partitions.areas import PartitionedLeases, PartitionedSchedules
 from pyadeq._async.queue.partitions.base import PATIENCE
 from pyadeq._async.queue.partitions.waits import Waits
 from pyadeq._core.queue.calls import QueueCalls
@@ -22,19 +22,20 @@ from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, Snoozed, TaskView
-from pyadeq.models.worker import Heartbeat, ProgressStatus, WorkerMode
+from pyadeq.models.queue import AckStatus, Failed, Renewal, Settled, TaskView
+from pyadeq.models.worker import Heartbeat, WorkerMode
 
 T = TypeVar("T")
 
 
-class Partitions:
+class Partitions(PartitionedLeases):
     """What a Worker asks of a queue, for all partitions of one."""
 
     def __init__(self, queue: PartitionedQueue) -> None:
         self.name = queue.name
         self.calls: QueueCalls = queue.part(WHOLE).calls
-        self._queue = queue
+        super().__init__(queue)
+        self._queue: PartitionedQueue = queue
         self._about: dict[str, Any] = {}
         self._known: set[str] = set()  # the partitions where the worker is registered
         self._waits = Waits(self._listen, self._give_back)
@@ -52,6 +53,16 @@ class Partitions:
     def schedules(self) -> PartitionedSchedules:
         """Those of all partitions."""
         return self._queue.schedules
+
+    @property
+    def workers(self) -> Self:
+        """It registers workers itself."""
+        return self
+
+    @property
+    def leases(self) -> Self:
+        """It claims and settles itself."""
+        return self
 
     async def register(self, worker: str, **about: Any) -> str:
         """Register the worker in every partition. In partitions that are added later, its first call registers it."""
@@ -73,7 +84,7 @@ class Partitions:
 
     async def _make_known(self, tag: str, worker: str) -> None:
         if tag not in self._known:
-            await self._queue.part(tag).register(worker, **self._about)
+            await self._queue.part(tag).workers.register(worker, **self._about)
             self._known.add(tag)
 
     async def deregister(self, worker: str, reason: str = "stopped", leases: Sequence[Held] = ()) -> str:
@@ -83,7 +94,7 @@ class Partitions:
         lost: TransportError | None = None
         for tag in (await self._map()).all:
             try:
-                await self._queue.part(tag).deregister(worker, reason)
+                await self._queue.part(tag).workers.deregister(worker, reason)
             except TransportError as error:
                 lost = error
         if lost is not None:
@@ -101,17 +112,17 @@ class Partitions:
     # Claims and ends
 
     async def settle(self, worker: str, **how: Any) -> Settled:
-        """As `Queue.settle`; each call begins with the next partition, so that none starves.
+        """As `QueueLeases.settle`; each call begins with the next partition, so that none starves.
 
         Tasks of a partition that is away are `unanswered`. TransportError if none answered.
         """
         before = partial(self._make_known, worker=worker)
         if (whole := await self._undivided()) is not None:
             await before(WHOLE)
-            return await self._noted(whole.settle(worker, **how))
+            return await self._noted(whole.leases.settle(worker, **how))
         return await self._queue._settle_in(await self._queue._in_turn(), worker, listens=True, before=before, **how)
 
-    async def settle_when_woken(
+    async def _settle_when_woken(
         self,
         worker: str,
         seconds: float,
@@ -121,14 +132,14 @@ class Partitions:
         given_up: Callable[[Settled], Awaitable[object]],
         **how: Any,
     ) -> tuple[str | None, Settled]:
-        """Wait as `block_as` does, and claim when the wait is over.
+        """Wait as `_block_as` does, and claim when the wait is over.
 
         given_up: called with the answer, if this was cancelled but the claim had already run.
         """
         if (whole := await self._undivided()) is not None:
             await self._make_known(WHOLE, worker)
             return await self._noted(
-                whole.settle_when_woken(worker, seconds, claim=claim, lanes=lanes, given_up=given_up, **how)
+                whole.leases._settle_when_woken(worker, seconds, claim=claim, lanes=lanes, given_up=given_up, **how)
             )
         heard = await self._wait(worker, lanes, seconds)
         self._queue._expect_tasks([place.split(" ")[0] for place in heard])
@@ -140,10 +151,10 @@ class Partitions:
                 await given_up(await claiming)
             raise
 
-    async def block_as(self, worker: str, lanes: Sequence[str], seconds: float) -> str | None:
+    async def _block_as(self, worker: str, lanes: Sequence[str], seconds: float) -> str | None:
         """Wait until a lane of some partition may have a task, or there is a request to the worker."""
         if (whole := await self._undivided()) is not None:
-            return await whole.block_as(worker, lanes, seconds)
+            return await whole.leases._block_as(worker, lanes, seconds)
         return _first(await self._wait(worker, lanes, seconds))
 
     async def _wait(self, worker: str, lanes: Sequence[str], seconds: float) -> dict[str, str]:
@@ -151,7 +162,7 @@ class Partitions:
 
     async def _listen(self, place: str, seconds: float) -> str | None:
         tag, worker, *lanes = place.split(" ")
-        return await self._queue.part(tag).block_as(worker, lanes, seconds)
+        return await self._queue.part(tag).leases._block_as(worker, lanes, seconds)
 
     async def _give_back(self, place: str, word: str) -> None:
         """Keep a control token for the worker's next wait. Put a lane's token back for other workers."""
@@ -160,7 +171,7 @@ class Partitions:
             self._waits.tell(place, word)
             self._waits.tell(f"{tag} {worker}", word)
         elif tag in self._known:
-            await self._queue.part(tag).settle(worker, lanes=lanes)
+            await self._queue.part(tag).leases.settle(worker, lanes=lanes)
 
     # What runs
 
@@ -172,7 +183,7 @@ class Partitions:
         TransportError if no partition answers.
         """
         if (whole := await self._undivided()) is not None:
-            answer = await whole.beat(leases, worker=worker, extend=extend, busy=busy)
+            answer = await whole.workers.beat(leases, worker=worker, extend=extend, busy=busy)
             if all(one.status != "lease_lost" for one in answer.renewals) or not await self._learnt():
                 return answer
         known = await self._map()
@@ -203,7 +214,7 @@ class Partitions:
     ) -> tuple[Heartbeat | None, DurabilityError | TransportError | None]:
         """Send the heartbeat to one partition. Returns its answer, if there is one, and its error, if it has one."""
         try:
-            return await self._queue.part(tag).beat(leases, **how), None
+            return await self._queue.part(tag).workers.beat(leases, **how), None
         except DurabilityError as error:
             return error.answer, error
         except TransportError as error:
@@ -219,7 +230,7 @@ class Partitions:
         if not lost or not await self._learnt():  # else they may be in partitions that are newer than our map
             lost = [i for i in lost if len(self._queue._places(known, leases[i])) > 1]
         try:
-            found = await self._queue.heartbeat_many([leases[i] for i in lost], extend=extend)
+            found = await self.heartbeat_many([leases[i] for i in lost], extend=extend)
         except TransportError:  # the leases may be in an unreachable partition
             found = [Renewal(status="renewed") for _ in lost]
         _fill(renewals, lost, found)
@@ -232,32 +243,16 @@ class Partitions:
         """See `Queue.fail_many`."""
         return await self._queue.fail_many(fails)
 
-    async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
-        """See `Queue.heartbeat_many`."""
-        return await self._queue.heartbeat_many(leases, extend=extend)
-
-    async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
-        """See `Queue.release_many`."""
-        return await self._queue._in_each(leases, lambda lease: lease, lambda queue, some: queue.release_many(some))
-
     async def get_many(self, ids: Sequence[str]) -> list[TaskView | None]:
         """See `Queue.get_many`."""
         return list(await asyncio.gather(*map(self._queue.get, ids)))
 
-    async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
-        """See `Queue.snooze_many`."""
-        return await self._queue._in_each(leases, lambda one: one[0], lambda queue, some: queue.snooze_many(some))
-
-    async def progress_many(self, notes: Sequence[tuple[Held, Any]]) -> list[ProgressStatus]:
-        """See `Queue.progress_many`."""
-        return await self._queue._in_each(notes, lambda note: note[0], lambda queue, some: queue.progress_many(some))
-
-    async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
+    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
         *others, last = (await self._map()).places_of_id(id)
         for tag in others:
-            if (await self._queue.part(tag).outcome(id)).status != "not_found":
-                return await self._queue.part(tag).gathered_page(id, cursor)
-        return await self._queue.part(last).gathered_page(id, cursor)
+            if (await self._queue.part(tag).inspect.outcome(id)).status != "not_found":
+                return await self._queue.part(tag)._gathered_page(id, cursor)
+        return await self._queue.part(last)._gathered_page(id, cursor)
 
     # Partitions
 

@@ -232,7 +232,7 @@ class Runs:
                 if lease.after:
                     tasks += await self._queue.get_many(lease.after[:MOST_EARLIER])
                 if "gather" in lease.record:
-                    tasks += (await self._queue.gathered_page(lease.id, ""))[0]
+                    tasks += (await self._queue._gathered_page(lease.id, ""))[0]
         return [(task.id, task.trace) for task in tasks[:MOST_EARLIER] if task and task.trace]
 
     def _failed(self, run: Run, error: BaseException) -> None:

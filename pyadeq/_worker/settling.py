@@ -215,8 +215,8 @@ class Settling:
         """Put tasks aside. The calls may be sent again: the second answer is the same."""
         notes = [(one.lease, note(None, one.note, None, None)) for one in aside if one.note]
         if notes:
-            await self._queue.progress_many(notes)
-        answers = await self._queue.snooze_many([(one.lease, one.delay) for one in aside])
+            await self._queue.leases.progress_many(notes)
+        answers = await self._queue.leases.snooze_many([(one.lease, one.delay) for one in aside])
         for one, answer in zip(aside, answers, strict=True):
             self._runs.aside.remove(one)
             self.put_aside += answer.status == "snoozed"
@@ -317,7 +317,7 @@ class Settling:
 
         async def wait() -> Settled:
             nonlocal heard
-            heard, settled = await self._queue.settle_when_woken(
+            heard, settled = await self._queue.leases._settle_when_woken(
                 self._claims.worker, seconds, claim=1, given_up=self._give_back, **self._how()
             )
             return settled
@@ -336,7 +336,7 @@ class Settling:
     async def _give_back(self, settled: Settled) -> None:
         """Release tasks that the server leased while the wait was being cancelled."""
         if settled.claimed.leases:
-            await self._queue.release_many(settled.claimed.leases)
+            await self._queue.leases.release_many(settled.claimed.leases)
 
     def _take(self, settled: Settled) -> None:
         """Start what was claimed, and note when to call again."""
@@ -353,7 +353,7 @@ class Settling:
 
     async def _settle(self, acks: list[Ack], fails: list[Failure], claim: int) -> Settled:
         return await self._confirmed(
-            self._queue.settle(self._claims.worker, acks=acks, fails=fails, claim=claim, **self._how())
+            self._queue.leases.settle(self._claims.worker, acks=acks, fails=fails, claim=claim, **self._how())
         )
 
     def _how(self) -> dict[str, Any]:

@@ -355,7 +355,7 @@ class Worker:
             await self._renewal.stop()
 
     async def _register(self) -> str:
-        return await self._queue.register(
+        return await self._queue.workers.register(
             self.name,
             capacity=self.concurrency,
             group=self.group,
@@ -366,7 +366,7 @@ class Worker:
 
     async def _ask_first(self) -> None:
         """Hear, before the first claim, what a killed worker of this name was asked: its tasks may have killed it."""
-        heard = await self._outage.bear(partial(self._queue.beat, [], worker=self.name, busy=0))
+        heard = await self._outage.bear(partial(self._queue.workers.beat, [], worker=self.name, busy=0))
         self._hear(Heard([], heard.mode, heard.capacity))
 
     async def _leave(self) -> None:
@@ -375,7 +375,7 @@ class Worker:
 
     async def _depart(self, leases: list[Lease]) -> None:
         await self._release(leases[MAX_ITEMS:])
-        leave = partial(self._queue.deregister, self.name, leases=leases[:MAX_ITEMS])
+        leave = partial(self._queue.workers.deregister, self.name, leases=leases[:MAX_ITEMS])
         if await self._outage.bear(leave) != "deregistered":
             await self._release(leases[:MAX_ITEMS])
 
@@ -393,7 +393,7 @@ class Worker:
 
     async def _release(self, leases: Sequence[Lease]) -> None:
         if leases:
-            await self._outage.bear(partial(self._queue.release_many, leases))
+            await self._outage.bear(partial(self._queue.leases.release_many, leases))
 
     def _hear(self, heard: Heard) -> None:
         """Act on the answer to a heartbeat. A request stays in force until the next one."""

@@ -523,7 +523,7 @@ class TaskRepair(Model):
 
 
 class Repair(Model):
-    """The answer of `Queue.repair`: an entry for each task, a status for each lane, and the counts for a limit.
+    """The answer of `QueueAdmin.repair`: an entry for each task, a status for each lane, and the counts for a limit.
 
     seen: how many entries were checked: of the limit's queue or of its holders, whichever has more.
     damaged: how many of them were wrong.

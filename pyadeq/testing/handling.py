@@ -40,7 +40,7 @@ class _Context(TaskContext):
         return self.gathered_page_now(cursor)
 
     def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
-        return self._sync_queue.gathered_page(self.id, cursor)
+        return self._sync_queue._gathered_page(self.id, cursor)
 
 
 class Calls:

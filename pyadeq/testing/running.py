@@ -97,7 +97,7 @@ def run_some(queue: Any, runner: Runner, advance: bool, limit: int, enough: int 
     while True:
         before = yield queue.stats()
         lanes = [lane for lane, ready in before.lanes.items() if ready][:MOST_LANES]
-        claimed = yield queue.claim_once(WORKER, 1, lanes=lanes or ["any"])
+        claimed = yield queue.leases.claim_once(WORKER, 1, lanes=lanes or ["any"])
         for lease in claimed.leases:
             if len(runs) == limit:
                 yield queue.release(lease)

@@ -157,7 +157,7 @@ class _Wait(Runner):
 
     def _renew(self) -> Steps[None]:
         if self._held and self.clock is not None:
-            yield self.queue.heartbeat_many(list(self._held.values()), extend=DAY)
+            yield self.queue.leases.heartbeat_many(list(self._held.values()), extend=DAY)
 
     def _sleep(self, seconds: float) -> Any:
         sleep: Any = asyncio.sleep if isinstance(self.queue, aio.Queue) else time.sleep

@@ -142,7 +142,7 @@ def test_a_form_that_one_has_begun_is_sent_as_it_was_read(browser: Browser, boar
         page.goto("/queues/two")
         page.get_by_text("Change settings…").click()
         page.get_by_label("Seconds of a lease").fill("33")
-        queue.settings.change(lease=44)
+        queue.configure(lease=44)
         while "44" not in page.locator("dl.facts").inner_text():
             passing(page, 2)
         page.get_by_role("button", name="Change the settings").click()

@@ -69,7 +69,7 @@ def test_below_a_path_of_a_proxy(
 ) -> None:
     server, adeq, texts = installation
     adeq.queue("below").enqueue(1)
-    adeq.queue("below").resume()
+    adeq.queue("below").admin.resume()
     with (
         serving(tmp_path / "log", "--url", server.url, "--root-path", ROOT) as at,
         proxied(at, strips) as outside,

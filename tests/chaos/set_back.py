@@ -32,7 +32,7 @@ def main(url: str, name: str) -> None:
                     worker, _, rest = ran.removeprefix("=").partition(" ")
                     client.hset(f"{queue.base}:running", id, f"{head}|{rest} {worker}")
 
-        done = queue.migrate(force=True, progress=forget)
+        done = queue.admin.migrate(force=True, progress=forget)
     print(json.dumps({"before": done.before, "layout": done.layout, "set_back": set_back}))
 
 

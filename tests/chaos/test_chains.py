@@ -44,7 +44,7 @@ def test_every_step_runs_in_its_turn_and_all_results_are_gathered(
     queue.configure(lease=LEASE, events_max=20 * (steps + parts), finished_max=2 * (steps + parts))
     for name in ("killed", "steady", "other"):
         workers.start(name, "--concurrency", "40")
-    wait_until(lambda: len(queue.workers()) == 3)
+    wait_until(lambda: len(queue.workers.list()) == 3)
     chain = queue.chain([Task(kind="step", reply=True) for _ in range(steps)])
     total = queue.gather([Task(payload=n, kind="part") for n in range(parts)], Task(kind="sum", reply=True))
 

@@ -56,7 +56,7 @@ def test_slots_come_back_from_workers_that_are_killed(workers: Workers, queue: Q
                 workers.signal(name, signal.SIGCONT)
         return False
 
-    wait_until(lambda: len(queue.workers()) == len(running))
+    wait_until(lambda: len(queue.workers.list()) == len(running))
     wait_until(stands_still_with_one)
     workers.signal(caught[0], signal.SIGKILL)
     workers.start("late", "--concurrency", "20")
@@ -68,7 +68,7 @@ def test_slots_come_back_from_workers_that_are_killed(workers: Workers, queue: Q
     workers.signal(caught[2], signal.SIGKILL)
     workers.signal(caught[1], signal.SIGCONT)
     wait_until(lambda: queue.stats().counters.get("completed", 0) >= total)
-    wait_until(lambda: any(worker.name == "late" for worker in queue.workers()))
+    wait_until(lambda: any(worker.name == "late" for worker in queue.workers.list()))
     for name in set(running) - {caught[0], caught[2]}:
         workers.signal(name, signal.SIGTERM)
         assert workers.wait(name) == 0
@@ -81,6 +81,6 @@ def test_slots_come_back_from_workers_that_are_killed(workers: Workers, queue: Q
     assert most_at_a_time(events, lambda id: [id.partition(".")[0]])["ann"] == 2
     starts = [ms for id, ms in stamps_of(events, "claimed") if id.startswith("bob")]
     check_rate(starts, interval_ms=2.5, burst=20)
-    assert queue.limits.look("user:ann").running == 0
-    assert queue.limits.look("user:ann").waiting == 0
+    assert queue.limits.get("user:ann").running == 0
+    assert queue.limits.get("user:ann").waiting == 0
     assert audit(client, queue.base) == []

@@ -81,7 +81,7 @@ async def test_one_trace_goes_through_three_languages(private_url: str, programs
             await adeq.queue("typescript").enqueue({}, id="for-typescript")
         context.detach(token)
         spans = [span for other in others for span in await ended(other)]
-        await adeq.queue("python").ended("for-python", DEADLINE)
+        await adeq.queue("python").inspect.ended("for-python", DEADLINE)
         worker.stop()
         await working
     provider.shutdown()

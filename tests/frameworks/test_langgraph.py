@@ -84,7 +84,7 @@ def test_an_answer_resumes_the_graph_exactly_once(
 
     first = start_worker(tmp_path, point, server, adeq_prefix)
     receipt = queue.enqueue({"thread": "t1", "service": "shop"}, kind="start")
-    wait_until(lambda: queue.ended(receipt.id, timeout=60).status == "completed")
+    wait_until(lambda: queue.inspect.ended(receipt.id, timeout=60).status == "completed")
     (entry,) = changes.inbox("bob").entries
     assert deploys.stats().pending == 0
     reply = changes.approve(entry, actor="bob") if answer == "approved" else changes.reject(entry, actor="bob")
@@ -96,7 +96,7 @@ def test_an_answer_resumes_the_graph_exactly_once(
     again = changes.approve(entry, actor="bob") if answer == "approved" else changes.reject(entry, actor="bob")
     assert again.status in ("closed", "same")
     extra = queue.enqueue({"id": entry.id, "event": answer}, kind="resume")
-    assert queue.ended(extra.id, timeout=60).status == "completed"
+    assert queue.inspect.ended(extra.id, timeout=60).status == "completed"
     second.terminate()
     assert second.wait(30) == 0
 

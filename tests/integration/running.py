@@ -47,7 +47,7 @@ async def working(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[W
 async def registered(queue: Queue, handler: Any, **options: Any) -> AsyncIterator[Worker]:
     """The block begins when the queue knows the worker."""
     async with working(queue, handler, **options) as worker:
-        await eventually(lambda: queue.worker(worker.name))
+        await eventually(lambda: queue.workers.get(worker.name))
         yield worker
 
 

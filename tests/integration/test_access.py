@@ -85,13 +85,13 @@ def test_a_day_of_everybody(become: As, server: EmbeddedServer, base_name: str) 
     assert [task.id for task in observer.list("completed").tasks] == ["a"]
     assert [one.name for one in observer.schedules.iterate()] == ["daily"]
     assert observer.stats().finished == 2
-    operator.pause()
-    operator.resume()
-    operator.purge(all=True)
+    operator.admin.pause()
+    operator.admin.resume()
+    operator.admin.purge(all=True)
     locks = become("worker").locks(base_name)
     grant = locks.take("door", owner="w")
-    assert become("observer").locks(base_name).show("door").held == 1
-    assert become("operator").locks(base_name).force_release("door", "to see").rids
+    assert become("observer").locks(base_name).get("door").held == 1
+    assert become("operator").locks(base_name).admin.force_release("door", "to see").rids
     with pytest.raises(LockLost):
         grant.release()
     assert ask(server, "ACL", "LOG") == []
@@ -142,11 +142,11 @@ FORBIDDEN: list[tuple[Role, Callable[[pyadeq.Adeq, str], Any]]] = [
     ("observer", lambda client, name: client.queue(name).enqueue("x")),
     ("observer", lambda client, name: client.locks(name).take("door", owner="o")),
     ("producer", lambda client, name: client.queue(name).claim("w")),
-    ("producer", lambda client, name: client.queue(name).purge(all=True)),
+    ("producer", lambda client, name: client.queue(name).admin.purge(all=True)),
     ("producer", lambda client, name: client.locks(name).take("door", owner="o")),
     ("worker", lambda client, name: client.queue(name).enqueue("x")),
-    ("worker", lambda client, name: client.queue(name).pause()),
-    ("worker", lambda client, name: client.locks(name).force_release("door", "mine")),
+    ("worker", lambda client, name: client.queue(name).admin.pause()),
+    ("worker", lambda client, name: client.locks(name).admin.force_release("door", "mine")),
     ("operator", lambda client, name: client.queue(name).claim("w")),
     ("operator", lambda client, name: client.locks(name).take("door", owner="o")),
 ]

@@ -35,7 +35,7 @@ def queue(url: str, base_name: str) -> Queue:
 
 def test_a_sound_queue_passes(queue: Queue, client: redis.Redis) -> None:
     assert audit(client, queue.base) == []
-    queue.purge(all=True)
+    queue.admin.purge(all=True)
     assert audit(client, queue.base) == []
 
 

@@ -334,7 +334,7 @@ async def test_a_process_knows_its_task_and_tells_of_progress(queue: Queue) -> N
         task = await state(queue, "t", "completed")
     assert task.result == ["t", task.fence, 1, queue.name, "w7", False]
     assert (task.progress, task.output) == (0.5, "/out")
-    assert [line.text for line in await queue.log("t")] == ["one", "two"]
+    assert [line.text for line in await queue.inspect.log("t")] == ["one", "two"]
 
 
 async def test_what_comes_after_the_end_is_not_taken_for_another_tasks(queue: Queue) -> None:
@@ -343,7 +343,7 @@ async def test_what_comes_after_the_end_is_not_taken_for_another_tasks(queue: Qu
         await state(queue, "first", "completed")
         await enqueue(queue, "add", "next", {"pair": {"a": 2, "b": 1}})
         assert (await state(queue, "next", "completed")).result["a"] == 3
-        assert await queue.log("next") == []
+        assert await queue.inspect.log("next") == []
 
 
 async def test_what_a_process_reports_wrongly_ends_with_it(queue: Queue) -> None:

@@ -53,7 +53,7 @@ def test_a_child_does_not_wait_for_a_batch_of_its_parent(proxy: Any, base_name: 
         assert os.waitpid(child, 0)[1] == 0
         for caller in callers:
             caller.join(DEADLINE)
-        assert queue.inspect.stats().ready == 7
+        assert queue.stats().ready == 7
 
 
 def test_parent_and_child_hear_on_connections_of_their_own(url: str, client: redis.Redis, base_name: str) -> None:

@@ -51,15 +51,15 @@ def test_a_full_server_works_off_what_it_has(server: EmbeddedServer) -> None:
         assert queue.cancel("t9") == "cancelled"
         assert [(task.result_data or b"")[:1] for task in queue.get_many([first.id, second.id]) if task] == [b"y", b""]
         with pytest.raises(TransportError, match="OOM"):
-            queue.retry(third.id)  # that would be new work
+            queue.dead.retry(third.id)  # that would be new work
         while leases := queue.claim("w", 200):
-            queue.settle("w", acks=[(lease, None) for lease in leases])
+            queue.leases.settle("w", acks=[(lease, None) for lease in leases])
         stats = queue.stats()
         assert (stats.ready, stats.delayed, stats.dead, stats.finished) == (0, 1, 1, taken - 2)
         assert audit(adeq.client, queue.base) == []
 
         # What has ended may go, and then there is room.
-        assert queue.purge(all=True) == taken
+        assert queue.admin.purge(all=True) == taken
         adeq.client.config_set("maxmemory", used + 8 * MEGABYTE)
         assert queue.enqueue(b"x").status == "created"
         (lease,) = queue.claim("w")

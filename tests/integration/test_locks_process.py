@@ -36,7 +36,7 @@ def test_who_is_interrupted_while_waiting_leaves_nothing_behind(url: str, base_n
             for moment in range(1, 25):
                 with pytest.raises(KeyboardInterrupt), interrupted_after(moment / 1000):
                     locks.take("db:1", owner="b", wait=DEADLINE)
-                assert locks.show("db:1").waiting == 0
+                assert locks.get("db:1").waiting == 0
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -96,7 +96,7 @@ def test_a_child_neither_renews_nor_gives_back_what_its_parent_holds(url: str, b
                     os._exit(status)
             assert os.waitpid(child, 0)[1] == 0
             assert not grant.lost
-            assert [one.owner for one in locks.show("db:1").holders] == ["parent"]
+            assert [one.owner for one in locks.get("db:1").holders] == ["parent"]
 
 
 def test_a_coroutine_function_is_not_called_back(url: str, base_name: str) -> None:
@@ -127,4 +127,4 @@ def test_without_a_thread_no_lock_is_kept(url: str, base_name: str, monkeypatch:
                 patch.setattr(Thread, "start", refuse)
                 with pytest.raises(WaitTimeout):
                     locks.take("db:2", owner="b", wait=0.1)
-                assert locks.show("db:2").waiting == 0
+                assert locks.get("db:2").waiting == 0

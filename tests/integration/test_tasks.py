@@ -192,7 +192,7 @@ async def test_progress_goes_out_once_a_second_and_the_last_always(queue: Queue)
         goes_on.set()
         task = await state(queue, receipt.id, "completed")
     assert (task.progress, task.progress_text) == (1.0, "step 249")
-    assert [line.text for line in await queue.log(receipt.id)] == [f"line {n}" for n in range(150, 250)]
+    assert [line.text for line in await queue.inspect.log(receipt.id)] == [f"line {n}" for n in range(150, 250)]
 
 
 async def test_progress_is_not_sent_more_often_than_once_a_second(queue: Queue, client: Any) -> None:
@@ -226,7 +226,7 @@ async def test_a_thread_tells_of_its_progress(queue: Queue) -> None:
     async with working(queue, queue.tasks):
         task = await state(queue, receipt.id, "completed")
     assert task.progress == 0.9
-    assert [line.text for line in await queue.log(receipt.id)] == [str(n) for n in range(10)]
+    assert [line.text for line in await queue.inspect.log(receipt.id)] == [str(n) for n in range(10)]
 
 
 async def test_progress_that_is_not_heard_fails_nothing(

@@ -21,7 +21,7 @@ def test_threads_that_come_at_once_are_one_worker(url: str, base_name: str) -> N
             def ask(_: int, name: str = name) -> tuple[int, str]:
                 start.wait()
                 queue = adeq.queue(name)
-                return id(queue), queue.default_worker
+                return id(queue), queue._identities.own_name()
 
             assert len(set(pool.map(ask, range(THREADS)))) == 1
         queue = adeq.queue(base_name)

@@ -121,7 +121,7 @@ def run(side: Side, old: EmbeddedServer, new: New, verb: str = "move", step: str
 def results_of(queue: Queue) -> list[Any]:
     """The results of all completed tasks that pyadeq has stored, -1 for a task without one."""
     ids = [view.id for view in queue.iterate("completed")]
-    views = [view for some in batches(ids) for view in queue.inspect.get_many(some) if view]
+    views = [view for some in batches(ids) for view in queue.get_many(some) if view]
     return [-1 if view.result is None else view.result for view in views]
 
 
@@ -133,7 +133,7 @@ def ran_in(old: Redis) -> list[int]:
 
 def drain_all(queue: Queue, judged: Judged) -> None:
     """Run everything that is in pyadeq, also what is for later."""
-    queue.run_now_many([task.id for task in queue.iterate("delayed")])
+    queue.admin.run_now_many([task.id for task in queue.iterate("delayed")])
 
     def is_empty() -> bool:
         while judged.work(queue, 100):

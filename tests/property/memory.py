@@ -90,7 +90,7 @@ def state(adeq: Adeq) -> tuple[int, int]:
 
 def care(adeq: Adeq) -> None:
     """What `adeq maintain` does: calls forget what they no longer need to remember."""
-    while adeq.locks("soak").reap():
+    while adeq.locks("soak").admin.reap():
         pass
     while adeq.sessions("soak").sweep():
         pass

@@ -259,7 +259,7 @@ class History:
         dead = [id for id, one in self.tasks.items() if one.state == "dead"]
         if dead:
             id = self.random.choice(dead)
-            one, answer = self.tasks[id], self.queue.retry(id)
+            one, answer = self.tasks[id], self.queue.dead.retry(id)
             assert answer.status != "not_found", f"{id} is not found"
             if answer.status == "retried":
                 one.state, one.retried = "waiting", True
@@ -267,7 +267,7 @@ class History:
     def run_now(self) -> None:
         if self.tasks:
             id = self.random.choice(list(self.tasks))
-            state, status = self.tasks[id].state, self.queue.run_now(id).status
+            state, status = self.tasks[id].state, self.queue.admin.run_now(id).status
             assert status != "not_found", f"{id}, {state}, is not found"
             assert status != "ready" or state == "waiting", f"{id}, {state}, was delayed"
 
@@ -306,9 +306,9 @@ class History:
             self.given_up += 1
 
     def pause(self) -> None:
-        self.queue.pause()
+        self.queue.admin.pause()
         assert not self.claim_of(self.queue, 20)
-        self.queue.resume()
+        self.queue.admin.resume()
 
     def end(self, id: str, state: str) -> None:
         one = self.tasks[id]
@@ -324,7 +324,7 @@ class History:
             queue.partitions()  # reads the map: a client would hear of the first partitions within five seconds only
         for key in ("key:l", "key:m", "all"):
             self.queue.limits.remove(key)
-        self.queue.resume()
+        self.queue.admin.resume()
         idle = 0
         while idle < 3:
             self.time(16_000)

@@ -96,17 +96,17 @@ class Player:
             case "run now":
                 await queue.run_now(options["id"])
             case "pause":
-                await real.pause()
+                await real.admin.pause()
             case "resume":
-                await real.resume()
+                await real.admin.resume()
             case "retry":
-                await real.retry_dead()
+                await real.dead.retry_all()
             case "limit":
                 await real.limits.set("key:l", concurrency=1)
             case "purge":
-                await real.purge()
+                await real.admin.purge()
             case "trim":
-                await real.trim()
+                await real.admin.trim()
             case "plan":
                 await real.schedules.set("s", Every(options["every"]), overlap=options["overlap"])
             case "look":

@@ -84,7 +84,7 @@ class World:
         await queue.configure(clock="test", **self.story.settings)
         await locks.configure(clock="test")
         if "owner" in self._roles:
-            await locks.set_capacity(POOL, 2)
+            await locks.capacities.set(POOL, 2)
         self.bases = [queue.base, locks.base]
         if self.story.changes:
             await change_actors.set_up(adeq, DOMAIN, self.story.changes)
@@ -191,7 +191,7 @@ class World:
             if role in self._roles:
                 await actors.look(Clients(self.recorder, adeq, "last", "last", self.shared))
         queue, locks = self.recorder.queue(adeq.queue(QUEUE), "last"), adeq.locks(DOMAIN)
-        await adeq.queue(QUEUE).resume()
+        await adeq.queue(QUEUE).admin.resume()
         await adeq.queue(QUEUE).schedules.remove("s")
         for actor in self.story.actors:
             for verb, options in actor.steps:
@@ -210,7 +210,7 @@ class World:
                 break
             due = claimed.next_due or claimed.now + 2
             await asyncio.sleep(min(max(due - claimed.now, 0.05), 30))
-            await locks.reap()
+            await locks.admin.reap()
         else:
             return [f"left behind: {stats!r}, {held!r}"]
         return await change_actors.work_off(adeq, DOMAIN) if self.story.changes else []

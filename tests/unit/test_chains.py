@@ -137,7 +137,7 @@ def test_a_context_without_an_event_loop_gathers_nothing() -> None:
 class Pages:
     """In the place of a queue."""
 
-    async def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
+    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
         page = int(cursor or 0)
         found = [TaskView.model_construct(id=f"{id}.{page}.{n}", state="completed") for n in range(page)]
         return found, str(page + 1) if page < 3 else ""

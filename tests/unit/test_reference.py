@@ -23,10 +23,8 @@ def test_the_reference_of_a_name(name: str) -> None:
     assert python_api.python(name).startswith(f"## {name.rpartition('.')[2]} {{")
 
 
-def test_a_short_name_is_described_as_the_method_that_it_is() -> None:
+def test_methods_are_described_as_they_are_called() -> None:
     text = python_api.python("pyadeq.Queue")
-    assert "retry_dead(" in text
-    assert "The same as `dead.retry_all`." in text
     assert "### iterate" in text
     assert "AbstractContextManager" not in text
     assert "AbstractContextManager" not in python_api.python("pyadeq.PartitionedQueue")

@@ -60,7 +60,7 @@ async def find_deadlocks(locks: Callable[[str], Locks], domains: Iterable[str]) 
     for cycle in deadlocks(steady(suspected, await _edges(locks, names))):
         one = victim(cycle)
         assert one.domain is not None
-        if await locks(one.domain).abort(one.rid, told(cycle)):
+        if await locks(one.domain).admin.abort(one.rid, told(cycle)):
             found.append(FoundDeadlock(rid=one.rid, cycle=tuple(told(cycle)), domain=one.domain))
     return found
 
@@ -68,7 +68,7 @@ async def find_deadlocks(locks: Callable[[str], Locks], domains: Iterable[str]) 
 async def _edges(locks: Callable[[str], Locks], domains: Iterable[str]) -> list[Edge]:
     edges: list[Edge] = []
     for domain in domains:
-        edges += [edge.model_copy(update={"domain": domain}) for edge in await locks(domain).edges()]
+        edges += [edge.model_copy(update={"domain": domain}) for edge in await locks(domain).inspect.edges()]
     return edges
 
 

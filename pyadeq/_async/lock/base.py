@@ -44,7 +44,7 @@ class LocksBase:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base!r}>"
 
-    def channel(self, resource: str) -> str:
+    def _channel(self, resource: str) -> str:
         """Return the channel on which hints about a resource are published (SPUBLISH)."""
         return f"{self.base}:channel:{resource}"
 
@@ -63,7 +63,7 @@ class LocksBase:
     async def _listening(self, resource: str) -> AsyncIterator[Ear]:
         """Listen as `Hints.listening` does. After each wait and each call, the listener has to call `_check_open`."""
         self._check_open()
-        async with self._runner.hints.listening(self.channel(resource)) as ear:
+        async with self._runner.hints.listening(self._channel(resource)) as ear:
             mine = os.getpid(), ear
             self._ears.add(mine)
             try:

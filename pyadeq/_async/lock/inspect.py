@@ -1,58 +1,22 @@
-"""Reading a lock domain: holders, waiters, wait-for edges, and counts."""
+"""Who waits for whom in a lock domain."""
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import AsyncIterator
-from typing import Literal, TypedDict, Unpack
-
 from pyadeq._async.lock.base import LocksBase
 from pyadeq._core.lock.graph import LockGraph
-from pyadeq.models.lock import Edge, LockStats, LockView, RequestPage, RequestView
-
-PAGE = 200
-
-
-class LockFilter(TypedDict, total=False):
-    """A filter for requests: all given conditions must match. type: the part of a resource before its `:`."""
-
-    type: str | None
-    owner: str | None
-    agent: str | None
-    state: Literal["all", "held", "waiting"]
+from pyadeq.models.lock import Edge
 
 
 class LockInspect:
-    """`locks.inspect`: who holds, who waits, and for whom. Nothing here changes anything."""
+    """`locks.inspect`: which requests wait for which. Nothing here changes anything."""
 
     def __init__(self, locks: LocksBase) -> None:
         self._runner = locks._runner
         self._calls = locks.calls
 
-    async def show(self, resource: str, limit: int = 100) -> LockView:
-        """Return a resource with its holders and its waiters in order, at most `limit` of each."""
-        return await self._runner.send(self._calls.show(resource, limit))
-
-    async def list(self, *, cursor: str = "", limit: int = 100, **filter: Unpack[LockFilter]) -> RequestPage:
-        """Return one page of the requests that hold or wait. A page may be empty although there are more: check the
-        cursor.
-        """
-        return await self._runner.send(self._calls.list(cursor=cursor, limit=limit, **filter))
-
-    async def iterate(self, **filter: Unpack[LockFilter]) -> AsyncIterator[RequestView]:
-        """Iterate over all requests that `list` finds, page by page."""
-        cursor = ""
-        while True:
-            page = await self.list(cursor=cursor, limit=PAGE, **filter)
-            for request in page.requests:
-                yield request
-            cursor = page.cursor
-            if not cursor:
-                return
-
     async def edges(self) -> tuple[Edge, ...]:
         """Return which requests wait for which. Edges that follow from others are left out."""
-        edges: builtins.list[Edge] = []
+        edges: list[Edge] = []
         cursor = ""
         while True:
             page = await self._runner.send(self._calls.edges(cursor))
@@ -64,7 +28,3 @@ class LockInspect:
     async def graph(self) -> LockGraph:
         """Return which owners wait for which, for drawing: `graph.mermaid()`, `graph.dot()`."""
         return LockGraph(await self.edges())
-
-    async def stats(self) -> LockStats:
-        """Return the counts of the domain, and its settings."""
-        return await self._runner.send(self._calls.stats())

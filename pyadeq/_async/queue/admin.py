@@ -6,14 +6,11 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pyadeq._async.kernel.migration import migrate
-from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue.base import Area
-from pyadeq._async.queue.inspect import QueueInspect
-from pyadeq._async.queue.settings import QueueSettings
+from pyadeq._async.queue.read import Reading
 from pyadeq._async.queue.whole import Whole
 from pyadeq._async.queue.workers import QueueWorkers
 from pyadeq._core.kernel.migration import newest_layout
-from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import MAX_ITEMS
 from pyadeq._core.queue.migration import refuse_older
 from pyadeq.errors import BadArgument
@@ -25,12 +22,9 @@ from pyadeq.models.queue import Repair, RevealStatus
 class QueueAdmin(Area, Whole):
     """`queue.admin`: pauses and purges the queue, handles overdue tasks, and migrates the stored data."""
 
-    def __init__(
-        self, runner: Runner, calls: QueueCalls, inspect: QueueInspect, settings: QueueSettings, workers: QueueWorkers
-    ) -> None:
-        super().__init__(runner, calls)
-        self._inspect = inspect
-        self._settings = settings
+    def __init__(self, queue: Reading, workers: QueueWorkers) -> None:
+        super().__init__(queue._runner, queue.calls)
+        self._queue = queue
         self._workers = workers
 
     async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
@@ -42,7 +36,7 @@ class QueueAdmin(Area, Whole):
 
         progress: called after each call with the number of entries rewritten so far.
         """
-        before = (await self._settings.get()).layout
+        before = (await self._queue.settings()).layout
         if before < newest_layout() and not force:
             refuse_older(await self._workers.list())
         return await migrate(self._runner, "queue", self._calls, before, progress)
@@ -82,8 +76,8 @@ class QueueAdmin(Area, Whole):
         if lane is not None:
             if all:
                 raise BadArgument("ADEQ_ARG", "pyadeq", "all: with a lane, only what is in line there is deleted")
-            return (await self._inspect.length([lane]))[0]
-        stats = await self._inspect.stats()
+            return (await self._runner.send(self._calls.length([lane])))[0]
+        stats = await self._queue.stats()
         if stats.more_lanes > 9_000:  # not every lane was counted
             return sys.maxsize
         return stats.pending + (stats.finished + stats.dead if all else 0)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pyadeq._core.kernel.call import Answer
-from pyadeq._core.kernel.nouncalls import models, statuses
-from pyadeq.models.queue import CancelStatus, RunNow
+from pyadeq._core.kernel.nouncalls import statuses
+from pyadeq.models.queue import CancelStatus
 
 A = TypeVar("A")
 
@@ -20,7 +20,7 @@ class ById:
     ) -> list[A]:
         """Call the script of a verb for these ids. Returns an answer for each.
 
-        decode: `statuses`, or `models(RunNow)` if the entries of the answer have fields.
+        decode: `statuses`, or `models(…)` if the entries of the answer have fields.
         """
         raise NotImplementedError
 
@@ -36,13 +36,3 @@ class ById:
     async def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
         """Cancel many tasks. Returns a status for each, as `cancel` does."""
         return await self._each("cancel", statuses, ids, tree=tree)
-
-    async def run_now(self, id: str) -> RunNow:
-        """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed. It is
-        ready, behind all others. Tasks in other states stay as they are.
-        """
-        return (await self.run_now_many([id]))[0]
-
-    async def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
-        """Make many delayed tasks due at once. Returns an answer for each, as `run_now` does."""
-        return await self._each("run_now", models(RunNow), ids)

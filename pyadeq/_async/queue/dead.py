@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue.base import Area
-from pyadeq._async.queue.inspect import QueueInspect
+from pyadeq._async.queue.read import Reading
 from pyadeq._core.kernel.nouncalls import models, statuses
-from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.dead import merged
 from pyadeq._core.queue.items import MAX_ITEMS
 from pyadeq.errors import BadArgument
@@ -19,9 +17,9 @@ from pyadeq.models.queue import AbandonStatus, Bulk, DeadGroup, DeadSummary, Ret
 class QueueDead(Area):
     """`queue.dead`: retries or deletes dead tasks."""
 
-    def __init__(self, runner: Runner, calls: QueueCalls, inspect: QueueInspect) -> None:
-        super().__init__(runner, calls)
-        self._inspect = inspect
+    def __init__(self, queue: Reading) -> None:
+        super().__init__(queue._runner, queue.calls)
+        self._queue = queue
 
     async def retry(self, id: str) -> Retried:
         """Make a dead task ready again, as if it had not run. Returns `conflict` if its unique key is taken."""
@@ -75,7 +73,7 @@ class QueueDead(Area):
         """
         cursor, began, matched, count = "", 0.0, 0, 0
         while True:
-            page = await self._inspect.list("dead", cursor=cursor, limit=MAX_ITEMS, **filter)
+            page = await self._queue.list("dead", cursor=cursor, limit=MAX_ITEMS, **filter)
             began = began or page.now
             ids = [task.id for task in page.tasks if task.ended is not None and task.ended <= began]
             matched += len(ids)

@@ -107,7 +107,7 @@ class Batch:
 
     async def release(self) -> None:
         """Return all items to their old places. No attempt is spent. Raises LeaseLost if some are no longer held."""
-        statuses = await self._queue.release_many(self.leases)
+        statuses = await self._queue.leases.release_many(self.leases)
         self.settled = True
         self._check(statuses.count("lease_lost"))
 
@@ -117,7 +117,7 @@ class Batch:
 
         Raises LeaseLost if some are no longer held; the others are renewed.
         """
-        answers = await self._queue.heartbeat_many(
+        answers = await self._queue.leases.heartbeat_many(
             self.leases, extend=self._lease if extend is None else extend, worker=self._worker
         )
         deadlines = [one.deadline for one in answers if one.deadline is not None]
@@ -245,11 +245,11 @@ class Mailbox:
                 # before the window ends.
                 await aio_sleep(max(min(due, left), 0.001))
             else:
-                await self._queue.block([self.lane], min(due, left))
+                await self._queue.leases.block([self.lane], min(due, left))
 
     async def length(self) -> int:
         """Return how many items wait. Delayed and leased items do not count."""
-        (length,) = await self._queue.length([self.lane])
+        (length,) = await self._queue.inspect.length([self.lane])
         return length
 
     async def clear(self, reason: str = "") -> int:
@@ -257,7 +257,7 @@ class Mailbox:
 
         It deletes at most as many items as there were at the beginning, so it also ends under load.
         """
-        cleared = await self._queue.purge(lane=self.lane)
+        cleared = await self._queue.admin.purge(lane=self.lane)
         await self._tell("on_cleared", reason, cleared)
         return cleared
 
@@ -296,13 +296,13 @@ class Mailbox:
                 leases = await self._settled(leases)
                 if not leases:
                     return None
-            batch = Batch(self._queue, self._worker or self._queue.default_worker, claimed, leases, left)
+            batch = Batch(self._queue, self._worker or self._queue._identities.own_name(), claimed, leases, left)
             batch.settled = self._settle_at_once
             await self._tell("on_dequeued", batch)
             return batch
         except BaseException:
             with suppress(AdeqError):
-                await self._queue.release_many(leases)
+                await self._queue.leases.release_many(leases)
             raise
 
     async def _refuse(self, leases: list[Lease]) -> None:

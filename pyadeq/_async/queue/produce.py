@@ -68,9 +68,9 @@ class Producing(Following, ById):
 
         Errors are those of `result`. After WaitTimeout, the task continues.
         """
-        return result_of(*await self.run_to_end(payload, wait=wait, **options))
+        return result_of(*await self._run_to_end(payload, wait=wait, **options))
 
-    async def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
+    async def _run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
         """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
         payload, options = apart(payload, options)
         id = options.pop("id", None) or new_ulid()
@@ -78,8 +78,8 @@ class Producing(Following, ById):
         async with self._runner.hints.listening(self._channel(id)) as ear:
             receipt = await self.enqueue(payload, id=id, **{"reply": True, **options})
             if receipt.id == id:
-                return id, await self._ended(id, ear, until, told=True)
-        return receipt.id, await self.ended(receipt.id, max(until - monotonic(), 0.0))
+                return id, await self._ended_until(id, ear, until, told=True)
+        return receipt.id, await self._wait_for_end(receipt.id, max(until - monotonic(), 0.0))
 
     async def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Enqueue many tasks, in order: Task models, or payloads. Any number; each call carries at most 1,000.

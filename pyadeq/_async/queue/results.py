@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from typing_extensions import TypeVar as TypeVarWithDefault
 
-from pyadeq._async.queue.base import QueueBase
+from pyadeq._async.queue.read import Reading
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.queue.chains import check_readable
 from pyadeq.errors import AdeqError, ClientClosed, TaskCancelled, TaskDead, TaskGone, TransportError, WaitTimeout
@@ -35,7 +35,7 @@ MOST_TOLD = 100  # warnings of one queue object
 log = logging.getLogger("pyadeq.queue")
 
 
-class Awaiting(QueueBase):
+class Awaiting(Reading):
     """The part of a queue for waiting for results."""
 
     async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
@@ -46,14 +46,13 @@ class Awaiting(QueueBase):
 
         timeout: seconds to wait; then WaitTimeout.
         """
-        return result_of(id, await self.ended(id, timeout))
+        return result_of(id, await self._wait_for_end(id, timeout))
 
-    async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
-        """Wait for a task's end and return how it ended, however it did. Raises WaitTimeout."""
+    async def _wait_for_end(self, id: str, timeout: Seconds = 60.0) -> Outcome:
         async with self._runner.hints.listening(self._channel(id)) as ear:
-            return await self._ended(id, ear, monotonic() + to_ms("timeout", timeout) / 1000)
+            return await self._ended_until(id, ear, monotonic() + to_ms("timeout", timeout) / 1000)
 
-    async def _ended(self, id: str, ear: Ear, until: float, told: bool = False) -> Outcome:
+    async def _ended_until(self, id: str, ear: Ear, until: float, told: bool = False) -> Outcome:
         """told: wait for a message before the first check."""
         pause = UNTOLD_FIRST
         began, trouble = monotonic(), None

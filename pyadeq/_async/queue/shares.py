@@ -34,7 +34,7 @@ class Shares:
         weights, _ = await self._runner.send(self._calls.weights([user]))
         return weights[user]
 
-    async def all(self) -> dict[str, float]:
+    async def list(self) -> dict[str, float]:
         """Return the users with a weight other than the default 1, by name."""
         weights: dict[str, float] = {}
         cursor = ""

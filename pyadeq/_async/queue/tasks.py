@@ -25,9 +25,9 @@ class Enqueueing(Protocol):
 
     async def enqueue(self, *args: Any, **options: Any) -> Receipt: ...
 
-    async def run_to_end(self, *args: Any, **options: Any) -> tuple[str, Outcome]: ...
+    async def _run_to_end(self, *args: Any, **options: Any) -> tuple[str, Outcome]: ...
 
-    async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome: ...
+    async def _wait_for_end(self, id: str, timeout: Seconds = 60.0) -> Outcome: ...
 
     def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
@@ -65,7 +65,7 @@ class QueueTask(TaskFunction[Q, P, C, T]):
     async def run(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Enqueue a call and wait for its result, 60 s or `options(wait=…)`. Errors are those of `Queue.result`."""
         options: dict[str, Any] = {"wait": LONGEST_RUN, **self._without(()), "kind": self.kind}
-        return self._result(*await self._queue.run_to_end(self.signature.dump(args, kwargs), **options))
+        return self._result(*await self._queue._run_to_end(self.signature.dump(args, kwargs), **options))
 
     async def result(self, id: str, timeout: Seconds = 60.0) -> T:
         """Wait for the end of a call that was enqueued earlier, also by another process, and return its result.
@@ -73,7 +73,7 @@ class QueueTask(TaskFunction[Q, P, C, T]):
         It is checked by the return annotation: AdeqError says that it does not fit. Other errors are those of
         `Queue.result`.
         """
-        return self._result(id, await self._queue.ended(id, timeout))
+        return self._result(id, await self._queue._wait_for_end(id, timeout))
 
     def updates(self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0) -> AsyncIterator[TaskUpdate]:
         """Iterate over what happens to a call until it has ended; see `Queue.updates`."""

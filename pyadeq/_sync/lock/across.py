@@ -61,7 +61,7 @@ def find_deadlocks(locks: Callable[[str], Locks], domains: Iterable[str]) -> lis
     for cycle in deadlocks(steady(suspected, _edges(locks, names))):
         one = victim(cycle)
         assert one.domain is not None
-        if locks(one.domain).abort(one.rid, told(cycle)):
+        if locks(one.domain).admin.abort(one.rid, told(cycle)):
             found.append(FoundDeadlock(rid=one.rid, cycle=tuple(told(cycle)), domain=one.domain))
     return found
 
@@ -69,7 +69,7 @@ def find_deadlocks(locks: Callable[[str], Locks], domains: Iterable[str]) -> lis
 def _edges(locks: Callable[[str], Locks], domains: Iterable[str]) -> list[Edge]:
     edges: list[Edge] = []
     for domain in domains:
-        edges += [edge.model_copy(update={"domain": domain}) for edge in locks(domain).edges()]
+        edges += [edge.model_copy(update={"domain": domain}) for edge in locks(domain).inspect.edges()]
     return edges
 
 

@@ -1,21 +1,22 @@
 # Generated from pyadeq/_async/lock/admin.py by pyadeq/_unasync.py; do not edit.
-"""Administration of a lock domain: requests by rid, forced releases, capacities, and overdue leases."""
+"""Administration of a lock domain: requests by rid, forced releases, overdue leases, and migrating the stored data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from pyadeq._sync.kernel.migration import migrate
 from pyadeq._sync.lock.base import LocksBase
 from pyadeq._core.lock.calls import MAX_RENEWED
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Seconds
+from pyadeq.models.base import Migration
 from pyadeq.models.lock import (
     CancelRequestStatus,
-    CapacityStatus,
     CycleEdge,
     Detected,
     Forced,
     LockRenewal,
+    ReleaseLockStatus,
     RequestState,
 )
 
@@ -35,6 +36,12 @@ class LockAdmin:
     def renew(self, rids: Sequence[str]) -> list[LockRenewal]:
         """Renew leases for their ttl from now. Grants of this process are renewed without this."""
         return self._in_batches(self._calls.renew, rids, MAX_RENEWED)
+
+    def release(self, rids: Sequence[str]) -> list[ReleaseLockStatus]:
+        """Release what requests hold. Returns `lost` if a request no longer held anything, and `cancelled` if it
+        waited.
+        """
+        return self._in_batches(self._calls.release, rids)
 
     def cancel(self, rids: Sequence[str]) -> list[CancelRequestStatus]:
         """End requests, whatever their state. A request that has not arrived yet will hold nothing when it arrives."""
@@ -64,25 +71,25 @@ class LockAdmin:
         """End a waiting request, which gets DeadlockError. Returns False if it does not wait (any more)."""
         return (self._runner.send(self._calls.abort([rid], cycle))) == ["aborted"]
 
-    def set_capacity(self, resource: str, max: int, *, silent: Seconds = 0) -> None:
-        """Let a resource give up to `max` permits.
+    def offline(self, *, owner: str | None = None, agent: str | None = None) -> list[str]:
+        """Release all locks of an owner, or of all owners of an agent, and end their waits. Returns the rids.
 
-        silent: seconds without a `heartbeat` after which it gives none; 0: it needs no heartbeat.
+        Use it for a flow or process that ends, or is known to have ended. Requests that arrive later are not ended.
         """
-        self._runner.send(self._calls.set_capacity(resource, max, silent))
+        rids: list[str] = []
+        while True:
+            ended, more = self._runner.send(self._calls.offline(new_ulid(), owner=owner, agent=agent))
+            rids += ended
+            if not more:
+                return rids
 
-    def heartbeat(self, resource: str) -> CapacityStatus:
-        """Show that a resource with a capacity is alive."""
-        return (self.heartbeat_many([resource]))[0]
+    def migrate(self, *, progress: Callable[[int], object] | None = None) -> Migration:
+        """Convert the stored data to the layout of this release. Older releases are refused from then on.
 
-    def heartbeat_many(self, resources: Sequence[str]) -> list[CapacityStatus]:
-        """Show that many resources are alive. Returns a status for each."""
-        return self._in_batches(self._calls.heartbeat, resources)
+        Upgrade every client of the domain first: there is no way back. It is safe while clients work, and can be
+        repeated.
 
-    def drain(self, resource: str) -> str:
-        """Give no more permits of a resource; permits in use stay. Returns `draining` or `no_capacity`."""
-        return self._runner.send(self._calls.drain(resource))
-
-    def remove(self, resource: str) -> str:
-        """Remove a resource's capacity. Returns `removed`, `in_use` while permits are in use, or `no_capacity`."""
-        return self._runner.send(self._calls.remove(resource))
+        progress: called after each call with the number of entries rewritten so far.
+        """
+        before = (self._runner.send(self._calls.stats())).settings.layout
+        return migrate(self._runner, "lock", self._calls, before, progress)

@@ -23,8 +23,8 @@ T = TypeVar("T")
 class Queue(QueueAreas):
     """A durable queue of tasks. `calls` builds the same calls for pipelines: `pipe.add(queue.calls.stats())`.
 
-    Its areas: `inspect`, `leases`, `dead`, `workers`, `admin`, `settings`, `chains`, `schedules`, `limits`, `shares`.
-    Most methods of the areas are also methods of the queue.
+    What is done every day is a method of the queue. The rest is in its areas: `inspect`, `dead`, `schedules`, `limits`,
+    `shares`, `workers`, `leases`, `admin`.
     """
 
     def __init__(self, runner: Runner, name: str, base: str) -> None:

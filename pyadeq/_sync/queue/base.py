@@ -90,10 +90,5 @@ class QueueBase(Area):
         """The client that created the queue."""
         return self._runner
 
-    @property
-    def default_worker(self) -> str:
-        """The worker name under which this process claims, if none is given."""
-        return self._identities.own_name()
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.base!r}>"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pyadeq._core.kernel.call import Answer
-from pyadeq._core.kernel.nouncalls import models, statuses
-from pyadeq.models.queue import CancelStatus, RunNow
+from pyadeq._core.kernel.nouncalls import statuses
+from pyadeq.models.queue import CancelStatus
 
 A = TypeVar("A")
 
@@ -21,7 +21,7 @@ class ById:
     ) -> list[A]:
         """Call the script of a verb for these ids. Returns an answer for each.
 
-        decode: `statuses`, or `models(RunNow)` if the entries of the answer have fields.
+        decode: `statuses`, or `models(…)` if the entries of the answer have fields.
         """
         raise NotImplementedError
 
@@ -37,13 +37,3 @@ class ById:
     def cancel_many(self, ids: Sequence[str], tree: bool = False) -> list[CancelStatus]:
         """Cancel many tasks. Returns a status for each, as `cancel` does."""
         return self._each("cancel", statuses, ids, tree=tree)
-
-    def run_now(self, id: str) -> RunNow:
-        """Make a delayed task due at once: one that waits for its time or its next attempt, or that was snoozed. It is
-        ready, behind all others. Tasks in other states stay as they are.
-        """
-        return (self.run_now_many([id]))[0]
-
-    def run_now_many(self, ids: Sequence[str]) -> list[RunNow]:
-        """Make many delayed tasks due at once. Returns an answer for each, as `run_now` does."""
-        return self._each("run_now", models(RunNow), ids)

@@ -3,30 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pyadeq._sync.queue.inspect import QueueInspect
 from pyadeq._sync.queue.produce import Producing, as_task
 from pyadeq._sync.queue.results import Receipt
 from pyadeq._core.kernel.options import checked_list, refuse_single
-from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.items import earlier_ids
 from pyadeq.errors import BadArgument, UnknownTask
 from pyadeq.ids import new_ulid
-from pyadeq.models.queue import Earlier, Task, TaskView
+from pyadeq.models.queue import Earlier, Task
 
 MOST_GATHERED = 100_000
-PAGE = 100  # each may have a result of 1 MiB
 KEYS = ("idempotency_key", "unique", "scope")
 
 
-class QueueChains:
-    """`queue.chains`: tasks that wait for others."""
-
-    def __init__(self, queue: Producing, inspect: QueueInspect) -> None:
-        self._queue = queue
-        self._inspect = inspect
+class Chaining(Producing):
+    """The part of a queue for tasks that wait for others."""
 
     def chain(self, tasks: Iterable[Any], *, after: Earlier = (), rid: str | None = None) -> list[Receipt]:
         """Enqueue tasks that run one after the other: Task models, or payloads. Any number; 1,000 per call.
@@ -42,7 +35,7 @@ class QueueChains:
         steps: Iterable[Task] = _steps(tasks, earlier_ids(after), rid)
         if isinstance(tasks, list | tuple):
             steps = list(steps)
-        return self._queue.enqueue_many(steps, rid=rid)
+        return self.enqueue_many(steps, rid=rid)
 
     def gather(self, tasks: Iterable[Any], then: Any = None, *, rid: str | None = None) -> Receipt:
         """Enqueue tasks that run side by side, and `then`, which starts when all of them are completed. Returns the
@@ -51,8 +44,8 @@ class QueueChains:
         `then` is enqueued first, and the tasks are its children. Their ids are `<id of then>.<index>`, with a
         five-digit index. So they must not have an id, a parent, idempotency_key, unique or scope (BadArgument). If the
         receipt is not `created`, because another task has its id or key, nothing else is enqueued. Raises UnknownTask
-        if `then` is gone before all its children exist: deleted, or lost by the server. `gathered` reads the results of
-        the children, also in a handler.
+        if `then` is gone before all its children exist: deleted, or lost by the server. `inspect.gathered` reads the
+        results of the children, also in a handler.
 
         tasks: Task models, or payloads: 1 to 100,000.
         then: a Task model, or a payload. With `after_when="ended"` it starts however they end; with `after_any` after
@@ -67,35 +60,16 @@ class QueueChains:
             _refuse(f"then.gather: {last.gather!r} is not accepted; it is how many tasks there are: leave it out")
         rid = rid or new_ulid()
         id = last.id or rid
-        call = self._queue.calls.enqueue([(id, _with(last, id=id, gather=len(children)))], f"{rid}.then")
-        calls = list(self._queue._enqueue_calls(_children(children, id), rid, needs_parent=True))
-        (receipt,) = self._queue._receipts([call])
+        call = self.calls.enqueue([(id, _with(last, id=id, gather=len(children)))], f"{rid}.then")
+        calls = list(self._enqueue_calls(_children(children, id), rid, needs_parent=True))
+        (receipt,) = self._receipts([call])
         if receipt.status == "created":
             try:
-                self._queue._receipts(calls)
+                self._receipts(calls)
             except UnknownTask as error:
                 error.add_note(f"{error.missing!r} is what gathers it: the server has lost it, or it was deleted since")
                 raise
         return receipt
-
-    def gathered(self, id: str) -> Iterator[TaskView]:
-        """Iterate over the children of a task with payload, state and result, in the order of their enqueue.
-
-        They are read a hundred at a time. Children that were deleted, as ended tasks are after a while, are missing.
-        """
-        cursor = ""
-        while True:
-            tasks, cursor = self.gathered_page(id, cursor)
-            for task in tasks:
-                yield with_result(task)
-            if not cursor:
-                return
-
-    def gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
-        """Return some of them, and the cursor for the next page, empty on the last page."""
-        page = self._inspect.list(parent=id, cursor=cursor, limit=PAGE)
-        found = self._inspect.get_many([task.id for task in page.tasks])
-        return [task for task in found if task is not None], page.cursor
 
 
 def _steps(tasks: Iterable[Any], before: Sequence[str], rid: str | None) -> Iterator[Task]:

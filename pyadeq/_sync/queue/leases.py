@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/queue/leases.py by pyadeq/_unasync.py; do not edit.
-"""Leases of tasks: claims, and the calls that end or renew leases."""
+"""Leases of tasks, as a worker of its own needs them: one claim at a time, and calls for many leases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from time import monotonic
 from typing import Any
 
 from pyadeq._sync.kernel.runner import LONGEST_BLOCK, Runner
@@ -17,47 +16,22 @@ from pyadeq._sync.queue.workers import QueueWorkers, check_lease
 from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.slots import Slot, WorkerIdentity
 from pyadeq._core.queue.calls import QueueCalls
-from pyadeq._core.queue.items import Failure, Held, checked_lanes, held, note
-from pyadeq.errors import LeaseLost
+from pyadeq._core.queue.items import Failure, Held, checked_lanes
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Seconds, to_ms
-from pyadeq.models.queue import AckStatus, Claimed, Failed, Lease, ReleaseStatus, Renewal, Settled, Snoozed
+from pyadeq.models.base import Seconds
+from pyadeq.models.queue import Claimed, Failed, ReleaseStatus, Renewal, Settled, Snoozed
 from pyadeq.models.worker import ProgressStatus
 
 log = logging.getLogger("pyadeq.queue")
 
 
 class QueueLeases(Area):
-    """`queue.leases`: claims tasks, and ends or renews leases."""
+    """`queue.leases`: more for a worker that you write yourself. One lease at a time is the queue's: `queue.ack`."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities, workers: QueueWorkers) -> None:
         super().__init__(runner, calls)
         self._identities = identities
         self._workers = workers
-
-    def claim(
-        self,
-        worker: str | None = None,
-        limit: int = 10,
-        wait: Seconds = 0,
-        *,
-        lanes: Sequence[str] = ("any",),
-        lane_first: bool = False,
-        lease: Seconds = 0,
-    ) -> list[Lease]:
-        """Lease up to limit tasks, in order. With wait, block up to this many seconds for the first.
-
-        Tasks are ordered by priority, then by lane in the given order; with lane_first, by lane, then by priority. The
-        worker is registered on first use. Without a name, this process uses its own. If the call is cancelled, or a
-        signal handler raises, tasks that it was given are released.
-        """
-        asked: dict[str, Any] = {"limit": limit, "lanes": lanes, "lane_first": lane_first, "lease": lease}
-        until = monotonic() + to_ms("wait", wait) / 1000
-        while True:
-            claimed = self._claim(worker, retry_for=self._runner.retry_until(until) if wait else None, **asked)
-            if claimed.leases or (left := until - monotonic()) <= 0:
-                return claimed.leases
-            self.block(lanes, min(left, until_due(claimed)))
 
     def claim_once(
         self,
@@ -127,7 +101,7 @@ class QueueLeases(Area):
         client's.
         """
         check_lease(lease)
-        jitters = _jitters(fails)
+        jitters = jitters_of(fails)
 
         def call(identity: WorkerIdentity, slot: Slot) -> Call[Settled]:
             return self._calls.settle(
@@ -154,7 +128,7 @@ class QueueLeases(Area):
             given_up=partial(self._give_back, lanes) if claim else None,
         )
 
-    def settle_when_woken(
+    def _settle_when_woken(
         self,
         worker: str,
         seconds: float,
@@ -167,7 +141,7 @@ class QueueLeases(Area):
         given_up: Callable[[Settled], object],
         retry_for: float | None = None,
     ) -> tuple[str | None, Settled]:
-        """Wait as `block_as` does, and claim in the same round trip when the wait ends, for whatever reason.
+        """Wait as `_block_as` does, and claim in the same round trip when the wait ends, for whatever reason.
 
         given_up: takes back leases of the claim if the wait was broken off by a cancellation.
         """
@@ -198,9 +172,9 @@ class QueueLeases(Area):
 
     def block(self, lanes: Sequence[str], seconds: float) -> bool:
         """Wait until one of the lanes may have a task. Returns False after this many seconds (at most 10)."""
-        return bool(self.block_as(None, checked_lanes(lanes), seconds))
+        return bool(self._block_as(None, checked_lanes(lanes), seconds))
 
-    def block_as(self, worker: str | None, lanes: Sequence[str], seconds: float) -> str | None:
+    def _block_as(self, worker: str | None, lanes: Sequence[str], seconds: float) -> str | None:
         """Wait until a lane may have a task, or until there is a request to the worker. Returns the lane.
 
         Returns "" for a request to the worker, and if the connection was lost: then call `beat`. Returns None after
@@ -217,104 +191,13 @@ class QueueLeases(Area):
         base = self._calls.base
         return key and ("" if key.startswith(f"{base}:control:") else key.removeprefix(f"{base}:wake:"))
 
-    def ack(self, lease: Held, result: Any = None) -> AckStatus:
-        """Complete a task and keep its result. Returns a status as `ack_many` does. Raises LeaseLost if the lease is
-        over.
-
-        A second ack with another result changes nothing: it returns `already` and logs a warning.
-        """
-        (status,) = self.ack_many([(lease, result)])
-        _check(lease, status)
-        if status == "already":
-            log.warning("task %s was already completed with another result, which stays", held(lease)[0])
-        return status
-
-    def ack_many(self, acks: Sequence[tuple[Held, Any]]) -> list[AckStatus]:
-        """Complete many tasks, each a lease with its result. Returns a status for each.
-
-        `completed`; `result_dropped`: completed, but the server was full and kept no result above 4 KiB; `already`:
-        completed before under this lease with another result, which stays, and is still kept; `lease_lost`.
-        """
-        return self._in_parts(self._calls.ack, acks)
-
-    def fail(
-        self,
-        lease: Held,
-        error: str | bytes | BaseException = b"",
-        *,
-        reason: str = "error",
-        retryable: bool = True,
-        delay: Seconds | None = None,
-        timeout: Seconds | None = None,
-        alert: bool = False,
-    ) -> Failed:
-        """End a failed attempt. The task is retried after a delay, or is dead if it is not retryable or was the last
-        attempt.
-
-        Raises LeaseLost if the lease is over.
-
-        error: text, bytes or an exception; the last 8 KiB are kept.
-        reason: one word.
-        delay: seconds until the retry; None: the backoff.
-        timeout: seconds for the next run; None: as before.
-        alert: write an event for people.
-        """
-        failure = Failure(lease, error, reason, retryable, delay=delay, timeout=timeout, alert=alert)
-        answer = (self.fail_many([failure]))[0]
-        _check(lease, answer.status)
-        return answer
-
-    def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
-        """End many failed attempts. Returns an answer for each, `lease_lost` if the lease is over."""
-        return self._in_parts(lambda some: self._calls.fail(some, _jitters(some)), fails)
-
-    def heartbeat(self, lease: Held, extend: Seconds = 0) -> Renewal:
-        """Renew a lease for `extend` seconds from now (0: the queue's setting). Raises LeaseLost if it is past its
-        deadline.
-
-        `cancelling` means that the task was cancelled, `timed_out` that it has run longer than its timeout.
-        """
-        answer = (self.heartbeat_many([lease], extend=extend))[0]
-        _check(lease, answer.status)
-        return answer
-
     def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0, worker: str = "") -> list[Renewal]:
         """Renew many leases. Returns an answer for each. worker: the worker that this shows to be alive, if any."""
         return (self._workers.beat(leases, extend=extend, worker=worker)).renewals if leases else []
 
-    def progress(
-        self,
-        lease: Held,
-        fraction: float | None = None,
-        text: str | None = None,
-        *,
-        log: str | None = None,
-        output: str | None = None,
-    ) -> ProgressStatus:
-        """Report progress: a fraction from 0 to 1, a text, a line of its log, and where its output is.
-
-        Values that are None stay unchanged. Texts are cut at 1,000 bytes. `cancelling` means that the task was
-        cancelled. Raises LeaseLost if the lease is past its deadline.
-        """
-        status = (self.progress_many([(lease, note(fraction, text, log, output))]))[0]
-        _check(lease, status)
-        return status
-
-    def release(self, lease: Held) -> ReleaseStatus:
-        """Return a task to its old place. No attempt is spent. Raises LeaseLost if the lease is over."""
-        status = (self.release_many([lease]))[0]
-        _check(lease, status)
-        return status
-
     def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
         """Return many tasks. Returns a status for each: `released`, `cancelled` or `lease_lost`."""
         return self._in_parts(self._calls.release, leases)
-
-    def snooze(self, lease: Held, delay: Seconds) -> Snoozed:
-        """Delay a leased task by this many seconds. No attempt is spent. Raises LeaseLost if the lease is over."""
-        answer = (self.snooze_many([(lease, delay)]))[0]
-        _check(lease, answer.status)
-        return answer
 
     def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
         """Put many tasks aside, each a lease with its seconds. Returns an answer for each."""
@@ -337,13 +220,5 @@ def until_due(claimed: Claimed) -> float:
     return LONGEST_BLOCK if claimed.next_due is None else claimed.next_due - claimed.now
 
 
-def _check(lease: Held, status: str) -> None:
-    if status == "lease_lost":
-        id, _ = held(lease)
-        raise LeaseLost(
-            f"the lease of task {id!r} is lost: it ran out or was settled under another token; nothing was changed"
-        )
-
-
-def _jitters(fails: Sequence[Failure]) -> list[int]:
+def jitters_of(fails: Sequence[Failure]) -> list[int]:
     return [random.randint(0, 1_000_000) for _ in fails]

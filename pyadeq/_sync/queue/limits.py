@@ -70,9 +70,7 @@ class Limits:
             if not cursor:
                 return [limits[key] for key in sorted(limits)]
 
-    def inspect(self, key: str) -> LimitUse:
+    def get(self, key: str) -> LimitUse:
         """Return how many tasks of a key run and wait, and which limit applies to it."""
         _, _, (use,) = self._runner.send(self._calls.limits([key]))
         return use
-
-    look = inspect  # the old name

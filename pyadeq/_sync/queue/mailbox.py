@@ -108,7 +108,7 @@ class Batch:
 
     def release(self) -> None:
         """Return all items to their old places. No attempt is spent. Raises LeaseLost if some are no longer held."""
-        statuses = self._queue.release_many(self.leases)
+        statuses = self._queue.leases.release_many(self.leases)
         self.settled = True
         self._check(statuses.count("lease_lost"))
 
@@ -118,7 +118,7 @@ class Batch:
 
         Raises LeaseLost if some are no longer held; the others are renewed.
         """
-        answers = self._queue.heartbeat_many(
+        answers = self._queue.leases.heartbeat_many(
             self.leases, extend=self._lease if extend is None else extend, worker=self._worker
         )
         deadlines = [one.deadline for one in answers if one.deadline is not None]
@@ -246,11 +246,11 @@ class Mailbox:
                 # before the window ends.
                 sleep(max(min(due, left), 0.001))
             else:
-                self._queue.block([self.lane], min(due, left))
+                self._queue.leases.block([self.lane], min(due, left))
 
     def length(self) -> int:
         """Return how many items wait. Delayed and leased items do not count."""
-        (length,) = self._queue.length([self.lane])
+        (length,) = self._queue.inspect.length([self.lane])
         return length
 
     def clear(self, reason: str = "") -> int:
@@ -258,7 +258,7 @@ class Mailbox:
 
         It deletes at most as many items as there were at the beginning, so it also ends under load.
         """
-        cleared = self._queue.purge(lane=self.lane)
+        cleared = self._queue.admin.purge(lane=self.lane)
         self._tell("on_cleared", reason, cleared)
         return cleared
 
@@ -297,13 +297,13 @@ class Mailbox:
                 leases = self._settled(leases)
                 if not leases:
                     return None
-            batch = Batch(self._queue, self._worker or self._queue.default_worker, claimed, leases, left)
+            batch = Batch(self._queue, self._worker or self._queue._identities.own_name(), claimed, leases, left)
             batch.settled = self._settle_at_once
             self._tell("on_dequeued", batch)
             return batch
         except BaseException:
             with suppress(AdeqError):
-                self._queue.release_many(leases)
+                self._queue.leases.release_many(leases)
             raise
 
     def _refuse(self, leases: list[Lease]) -> None:

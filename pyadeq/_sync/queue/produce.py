@@ -69,9 +69,9 @@ class Producing(Following, ById):
 
         Errors are those of `result`. After WaitTimeout, the task continues.
         """
-        return result_of(*self.run_to_end(payload, wait=wait, **options))
+        return result_of(*self._run_to_end(payload, wait=wait, **options))
 
-    def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
+    def _run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
         """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
         payload, options = apart(payload, options)
         id = options.pop("id", None) or new_ulid()
@@ -79,8 +79,8 @@ class Producing(Following, ById):
         with self._runner.hints.listening(self._channel(id)) as ear:
             receipt = self.enqueue(payload, id=id, **{"reply": True, **options})
             if receipt.id == id:
-                return id, self._ended(id, ear, until, told=True)
-        return receipt.id, self.ended(receipt.id, max(until - monotonic(), 0.0))
+                return id, self._ended_until(id, ear, until, told=True)
+        return receipt.id, self._wait_for_end(receipt.id, max(until - monotonic(), 0.0))
 
     def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Enqueue many tasks, in order: Task models, or payloads. Any number; each call carries at most 1,000.

@@ -5,23 +5,19 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from pyadeq._sync.queue.base import Area
+from pyadeq._sync.queue.base import QueueBase
 from pyadeq.ids import new_ulid
 from pyadeq.models.queue_settings import Settings, SettingsChange
 
 
-class QueueSettings(Area):
-    """`queue.settings`: to read and to change them. Called, it is `get`."""
+class Configuring(QueueBase):
+    """The part of a queue for its settings."""
 
-    def __call__(self) -> Settings:
-        """As `get`."""
-        return self.get()
-
-    def get(self) -> Settings:
+    def settings(self) -> Settings:
         """Return all settings of the queue; the defaults if the queue does not exist yet."""
-        return self._runner.send(self._calls.settings())
+        return self._runner.send(self.calls.settings())
 
-    def change(
+    def configure(
         self, *, clock: str | None = None, expect: str | None = None, **settings: Unpack[SettingsChange]
     ) -> Settings:
         """Change settings of the queue and return all of them. Settings that are not given stay unchanged.
@@ -29,4 +25,4 @@ class QueueSettings(Area):
         expect: the `digest` of the settings that you have read. If they have changed since, nothing changes, and
         StaleError is raised. A pause or a drain is no change.
         """
-        return self._runner.send(self._calls.configure(new_ulid(), clock=clock, expect=expect, **settings))
+        return self._runner.send(self.calls.configure(new_ulid(), clock=clock, expect=expect, **settings))

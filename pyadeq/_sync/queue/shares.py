@@ -35,7 +35,7 @@ class Shares:
         weights, _ = self._runner.send(self._calls.weights([user]))
         return weights[user]
 
-    def all(self) -> dict[str, float]:
+    def list(self) -> dict[str, float]:
         """Return the users with a weight other than the default 1, by name."""
         weights: dict[str, float] = {}
         cursor = ""

@@ -26,9 +26,9 @@ class Enqueueing(Protocol):
 
     def enqueue(self, *args: Any, **options: Any) -> Receipt: ...
 
-    def run_to_end(self, *args: Any, **options: Any) -> tuple[str, Outcome]: ...
+    def _run_to_end(self, *args: Any, **options: Any) -> tuple[str, Outcome]: ...
 
-    def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome: ...
+    def _wait_for_end(self, id: str, timeout: Seconds = 60.0) -> Outcome: ...
 
     def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0
@@ -66,7 +66,7 @@ class QueueTask(TaskFunction[Q, P, C, T]):
     def run(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Enqueue a call and wait for its result, 60 s or `options(wait=…)`. Errors are those of `Queue.result`."""
         options: dict[str, Any] = {"wait": LONGEST_RUN, **self._without(()), "kind": self.kind}
-        return self._result(*self._queue.run_to_end(self.signature.dump(args, kwargs), **options))
+        return self._result(*self._queue._run_to_end(self.signature.dump(args, kwargs), **options))
 
     def result(self, id: str, timeout: Seconds = 60.0) -> T:
         """Wait for the end of a call that was enqueued earlier, also by another process, and return its result.
@@ -74,7 +74,7 @@ class QueueTask(TaskFunction[Q, P, C, T]):
         It is checked by the return annotation: AdeqError says that it does not fit. Other errors are those of
         `Queue.result`.
         """
-        return self._result(id, self._queue.ended(id, timeout))
+        return self._result(id, self._queue._wait_for_end(id, timeout))
 
     def updates(self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0) -> Iterator[TaskUpdate]:
         """Iterate over what happens to a call until it has ended; see `Queue.updates`."""

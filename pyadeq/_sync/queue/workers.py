@@ -22,15 +22,11 @@ MAX_WORKERS = 200
 
 
 class QueueWorkers(Area):
-    """`queue.workers`: lists and controls workers. `queue.workers()` is `queue.workers.list()`."""
+    """`queue.workers`: lists and controls workers, and registers one of your own."""
 
     def __init__(self, runner: Runner, calls: QueueCalls, identities: Identities) -> None:
         super().__init__(runner, calls)
         self._identities = identities
-
-    def __call__(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
-        """As `list`."""
-        return self.list(group=group, capability=capability)
 
     def get(self, name: str) -> WorkerInfo | None:
         """Return a live worker by its name; None if there is none."""

@@ -79,7 +79,7 @@ class LoopRenewal:
         """Renew all; whether there was an answer."""
         began, held = monotonic(), self.held.copy()
         try:
-            heard = await self._queue.beat(
+            heard = await self._queue.workers.beat(
                 list(held.values()), worker=self._worker, extend=self._lease, busy=self._busy()
             )
         except DurabilityError as error:

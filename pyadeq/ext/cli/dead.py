@@ -43,7 +43,7 @@ def stats(
     most: Annotated[int, typer.Option(min=1, help="Look at this many tasks at most, the newest.")] = 10_000,
 ) -> Document:
     """Count dead tasks by kind and reason. `adeq dead retry --kind … --reason …` runs those of a row again."""
-    found = queue.dead_summary(most)
+    found = queue.dead.summary(most)
     rows = [(one.kind or "", one.reason or "", one.count, iso(one.first), iso(one.last)) for one in found.groups]
     table = Table(["kind", "reason", "tasks", "first died", "last died"], rows, right=["tasks"])
     more = "" if found.complete else "; there are older ones: raise --most"
@@ -73,8 +73,8 @@ def retry(
     fits = check_choice(ids, filter, all, dry_run)
     dead = existing_queue(adeq, queue)
     if ids:
-        return statuses({"queue": queue}, "tasks", "id", ids, dead.retry_many(ids), "retried")
-    return _answer_bulk(queue, "retried", dead.retry_dead(dry_run=dry_run, **fits), dry_run)
+        return statuses({"queue": queue}, "tasks", "id", ids, dead.dead.retry_many(ids), "retried")
+    return _answer_bulk(queue, "retried", dead.dead.retry_all(dry_run=dry_run, **fits), dry_run)
 
 
 @app.command()
@@ -97,10 +97,10 @@ def abandon(
     dead = existing_queue(adeq, queue)
     if ids:
         confirm(f"This deletes {many(len(ids), 'dead task')} of queue {queue!r} for good.", yes)
-        return statuses({"queue": queue}, "tasks", "id", ids, dead.abandon_many(ids), "abandoned")
+        return statuses({"queue": queue}, "tasks", "id", ids, dead.dead.abandon_many(ids), "abandoned")
     if not dry_run:
         _confirm_all(dead, fits, yes)
-    return _answer_bulk(queue, "abandoned", dead.abandon_dead(dry_run=dry_run, **fits), dry_run)
+    return _answer_bulk(queue, "abandoned", dead.dead.abandon_all(dry_run=dry_run, **fits), dry_run)
 
 
 def check_choice(ids: list[str] | None, filter: TaskFilter, all: bool, dry_run: bool) -> TaskFilter:
@@ -119,7 +119,7 @@ def check_choice(ids: list[str] | None, filter: TaskFilter, all: bool, dry_run: 
 
 def _confirm_all(queue: AnyQueue, fits: TaskFilter, yes: bool) -> None:
     if not yes:
-        count = queue.abandon_dead(dry_run=True, **fits).matched
+        count = queue.dead.abandon_all(dry_run=True, **fits).matched
         confirm(f"This deletes {many(count, 'dead task')} of queue {queue.name!r} for good.", yes)
 
 

@@ -25,7 +25,7 @@ User = Annotated[
 @with_client
 def ls(queue: InQueue = DEFAULT_QUEUE) -> Lines:
     """List the users with a weight other than the default 1."""
-    found, fair = queue.shares.all(), queue.settings().fair
+    found, fair = queue.shares.list(), queue.settings().fair
     return Lines(
         ({"user": user, "weight": weight} for user, weight in found.items()),
         ("user", "weight"),

@@ -6,10 +6,10 @@ from typing import Final
 
 from pyadeq.asyncio import (
     Limits,
+    Queue,
     QueueAdmin,
     QueueDead,
     QueueInspect,
-    QueueSettings,
     QueueWorkers,
     Schedules,
     Shares,
@@ -21,14 +21,12 @@ SCHEDULE: Final = {"not_found": 404, "stale": 409}
 DEAD: Final = {"not_found": 404, "not_dead": 409, "conflict": 409}
 
 OPERATIONS: Final = (
-    Operation("GET /queues/{queue}/stats", QueueInspect.stats, "observe", "inspect", etag=True),
+    Operation("GET /queues/{queue}/stats", Queue.stats, "observe", etag=True),
     Operation("GET /queues/{queue}", QueueInspect.overview, "observe", "inspect", etag=True),
     Operation("GET /queues/{queue}/history", QueueInspect.history, "observe", "inspect"),
     Operation("GET /queues/{queue}/lengths", QueueInspect.length, "observe", "inspect"),
-    Operation("GET /queues/{queue}/settings", QueueSettings.get, "observe", "settings", etag=True),
-    Operation(
-        "PATCH /queues/{queue}/settings", QueueSettings.change, "operate", "settings", create=True, without=("clock",)
-    ),
+    Operation("GET /queues/{queue}/settings", Queue.settings, "observe", etag=True),
+    Operation("PATCH /queues/{queue}/settings", Queue.configure, "operate", create=True, without=("clock",)),
     Operation("POST /queues/{queue}:pause", QueueAdmin.pause, "operate", "admin"),
     Operation("POST /queues/{queue}:resume", QueueAdmin.resume, "operate", "admin"),
     Operation("POST /queues/{queue}:drain", QueueAdmin.drain, "operate", "admin"),
@@ -74,10 +72,10 @@ OPERATIONS: Final = (
     ),
     Operation("POST /queues/{queue}/workers:control", QueueWorkers.control, "operate", "workers"),
     Operation("GET /queues/{queue}/limits", Limits.list, "observe", "limits", etag=True),
-    Operation("GET /queues/{queue}/limits/{key}", Limits.inspect, "observe", "limits", etag=True),
+    Operation("GET /queues/{queue}/limits/{key}", Limits.get, "observe", "limits", etag=True),
     Operation("PUT /queues/{queue}/limits/{key}", Limits.set, "operate", "limits", create=True),
     Operation("DELETE /queues/{queue}/limits/{key}", Limits.remove, "operate", "limits", MISSING),
-    Operation("GET /queues/{queue}/shares", Shares.all, "observe", "shares"),
+    Operation("GET /queues/{queue}/shares", Shares.list, "observe", "shares"),
     Operation("GET /queues/{queue}/shares/{user}", Shares.get, "observe", "shares"),
     Operation("PUT /queues/{queue}/shares/{user}", Shares.set, "operate", "shares", create=True),
     Operation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyadeq.asyncio import Queue
+from pyadeq.asyncio import QueueAdmin
 from pyadeq.ext.operations.rights import REVEAL
 from pyadeq.ext.operations.row import Button, Operation
 
@@ -28,8 +28,10 @@ OPERATIONS: Final = (
     Operation("POST /queues/{queue}/tasks/{id}:cancel", needs="produce", by_user="own", name="task_cancel"),
     Operation(
         "POST /queues/{queue}/tasks/{id}:run-now",
-        Queue.run_now,
+        QueueAdmin.run_now,
         "produce",
+        "admin",
+        name="run_now",
         by_user="own",
         about="task",
         refused={"not_found": 404, "expired": 409, "not_delayed": 409},

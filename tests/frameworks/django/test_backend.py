@@ -82,7 +82,7 @@ def test_a_task_that_fails_runs_again_if_the_options_say_so(adeq: Adeq, drain: D
     result.refresh()
     assert (run.outcome, result.status, len(result.errors)) == ("retried", TaskResultStatus.READY, 1)
     assert (result.is_finished, result.finished_at) == (False, None)
-    assert adeq.queue("default").run_now(result.id).status == "ready"
+    assert adeq.queue("default").admin.run_now(result.id).status == "ready"
     (run,) = drain()
     result.refresh()
     assert (run.outcome, result.status) == ("dead", TaskResultStatus.FAILED)

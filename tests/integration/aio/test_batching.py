@@ -108,7 +108,7 @@ async def test_each_caller_gets_its_own_answer(batched: Adeq, proxy: Any, base_n
     assert answers[22].missing == "nothing"
     assert answers[22].receipts == [None]
     assert len(crowd.sent) <= 5  # alone, those that came first, those that waited
-    assert (await queue.inspect.stats()).ready == 22
+    assert (await queue.stats()).ready == 22
 
 
 async def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy: Any, base_name: str) -> None:
@@ -124,7 +124,7 @@ async def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy:
     with pytest.raises(BadArgument) as alone:
         await queue.enqueue(1, id="bad", ordering_key="k", after="first", rid="r")
     assert str(answers[4]) == str(alone.value)
-    assert (await queue.inspect.stats()).ready == 5
+    assert (await queue.stats()).ready == 5
 
 
 async def test_queues_do_not_wait_for_each_other(batched: Adeq, base_name: str) -> None:
@@ -158,7 +158,7 @@ async def test_replies_that_are_lost_double_nothing(batched: Adeq, proxy: Any, b
     assert [one.status for one in await crowd.end()] == ["created"] * 40
     assert proxy.lost == 8
     assert max(crowd.sizes) > 1
-    assert (await queue.inspect.stats()).ready == 40
+    assert (await queue.stats()).ready == 40
 
 
 async def test_traces_are_those_of_the_callers(batched: Adeq, proxy: Any, base_name: str) -> None:
@@ -247,4 +247,4 @@ async def test_many_callers_while_replies_are_lost(proxy: Any, base_name: str) -
         assert answers == [["created"] * 50] * 40
         assert proxy.lost > 5
         assert len(crowd.sent) < 1500
-        assert (await queue.inspect.stats()).ready == 2000
+        assert (await queue.stats()).ready == 2000

@@ -54,7 +54,7 @@ async def test_a_caller_of_a_batch_that_is_cancelled_takes_nothing_with_it(proxy
         await asyncio.gather(*sent, *waiting, return_exceptions=True)
         assert [task.cancelled() for task in [*sent, *waiting]] == [True, False] * 10
         assert [task.result().id for task in waiting[1::2]] == [f"waiting{n}" for n in range(1, 10, 2)]
-        assert (await queue.inspect.stats()).ready == 1 + 10 + 5
+        assert (await queue.stats()).ready == 1 + 10 + 5
 
 
 async def test_what_sends_a_batch_is_cancelled(proxy: Any, base_name: str) -> None:
@@ -167,8 +167,8 @@ async def test_a_cancelled_reader_of_updates_leaves_no_subscription(url: str, ba
 Claim = Callable[[Any], Coroutine[Any, Any, Any]]
 CLAIMS: dict[str, Claim] = {
     "claim": lambda queue: queue.claim(limit=20, wait=DEADLINE),
-    "claim_once": lambda queue: queue.claim_once(limit=20),
-    "settle": lambda queue: queue.settle(claim=20),
+    "claim_once": lambda queue: queue.leases.claim_once(limit=20),
+    "settle": lambda queue: queue.leases.settle(claim=20),
     "partitions": lambda queue: queue.claim(limit=20, wait=DEADLINE),
 }
 

@@ -87,9 +87,9 @@ async def test_who_waits_for_the_result_hears_that_there_will_be_none(queue: Que
     first = await queue.enqueue("first")
     last = await queue.enqueue("last", after=first, reply=True)
     await queue.cancel(first.id)
-    outcome = await queue.ended(last.id, 0)
+    outcome = await queue.inspect.ended(last.id, 0)
     assert (outcome.status, outcome.reason) == ("dead", "after_failed")
-    assert (await queue.retry(last.id)).status == "retried"
+    assert (await queue.dead.retry(last.id)).status == "retried"
     assert await states(queue, last.id) == ["ready"]
 
 
@@ -193,7 +193,7 @@ async def test_one_task_comes_after_many_and_finds_their_results(queue: Queue) -
     await sweep(queue, 10)
     assert await complete(queue) == ["sum"]
     assert await receipt.result(0) == "sum"
-    found = [child async for child in queue.gathered(receipt.id)]
+    found = [child async for child in queue.inspect.gathered(receipt.id)]
     assert [child.result for child in found] == list(range(1100))
     assert [child.id for child in found] == [f"{receipt.id}.{n:05}" for n in range(1100)]
     assert {(child.state, child.parent) for child in found} == {("completed", receipt.id)}
@@ -212,7 +212,7 @@ async def test_what_is_gathered_may_fail(queue: Queue) -> None:
     assert (await view(queue, strict.id)).reason == "after_failed"
     await queue.ack_many([(lease, 1) for lease in leases if lease.payload not in "ace"])
     assert await states(queue, strict.id, patient.id, first.id) == ["dead", "ready", "ready"]
-    assert [child.state async for child in queue.gathered(patient.id)] == ["dead", "completed"]
+    assert [child.state async for child in queue.inspect.gathered(patient.id)] == ["dead", "completed"]
 
 
 async def test_a_gather_may_be_made_again(queue: Queue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,13 +269,13 @@ async def test_gather_and_chain_go_together(queue: Queue) -> None:
 
 
 async def test_of_a_task_without_children_nothing_is_gathered(queue: Queue) -> None:
-    assert [child async for child in queue.gathered("nobody")] == []
+    assert [child async for child in queue.inspect.gathered("nobody")] == []
 
 
 async def test_large_results_are_gathered_too(queue: Queue) -> None:
     receipt = await queue.gather(range(9), "then")
     await queue.ack_many([(lease, b"x" * 1_000_000) for lease in await claim(queue)])
-    sizes = [len(child.result_data or b"") async for child in queue.gathered(receipt.id)]
+    sizes = [len(child.result_data or b"") async for child in queue.inspect.gathered(receipt.id)]
     assert sizes == [1_000_000] * 9
 
 
@@ -331,10 +331,10 @@ async def test_a_tree_is_cancelled_to_its_leaves(queue: Queue) -> None:
     (running,) = await queue.claim("w1", 1)
     assert await queue.cancel(root.id, tree=True) == "cancelled"
     await sweep(queue, 10)
-    found = [child.state async for child in queue.gathered(root.id)]
+    found = [child.state async for child in queue.inspect.gathered(root.id)]
     assert found == ["running"] + ["cancelled"] * 299
     assert await states(queue, grandchild.id) == ["cancelled"]
-    assert (await queue.heartbeat_many([running]))[0].status == "cancelling"
+    assert (await queue.leases.heartbeat_many([running]))[0].status == "cancelling"
 
 
 async def test_without_the_tree_the_children_go_on(queue: Queue) -> None:

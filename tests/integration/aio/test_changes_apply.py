@@ -381,7 +381,7 @@ async def test_a_run_holds_the_locks_of_its_resources(changes: Changes, locks: L
     async with changes.apply(put, agent="deployer", locks=locks) as run:
         assert run.grant
         assert set(run.grant.fences) == {"database:orders", "service:search"}
-        (holder,) = (await locks.show("service:search")).holders
+        (holder,) = (await locks.get("service:search")).holders
         assert (holder.owner, holder.agent) == (f"{changes.name}/c1", "deployer")
         assert holder.purpose == "change c1 rev 1"
     assert (await locks.stats()).held == 0
@@ -409,7 +409,7 @@ async def test_another_applier_waits_for_the_locks(changes: Changes, locks: Lock
 
     async with locks.acquire("database:orders", owner="somebody"):
         first = aio_spawn(work)
-        while (await locks.show("database:orders")).waiting == 0:
+        while (await locks.get("database:orders")).waiting == 0:
             await aio_sleep(0.01)
         with pytest.raises(CannotApply, match="held"):
             async with changes.apply(put, agent="second", locks=locks, wait=DEADLINE):
@@ -426,7 +426,7 @@ async def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:
         async with changes.apply(put, agent="deployer", locks=locks) as run:
             assert run.grant
             tokens.append(run.token)
-            await locks.force_release("database:orders", "test")
+            await locks.admin.force_release("database:orders", "test")
             run.grant.lose("it was taken away")  # type: ignore[attr-defined]
             run.check()
 
@@ -437,7 +437,7 @@ async def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:
     await changes.finish("c1", tokens[0], "released")
     with pytest.raises(LockLost):
         async with changes.apply(put, agent="deployer", locks=locks):
-            await locks.force_release("database:orders", "test")
+            await locks.admin.force_release("database:orders", "test")
     assert (await read(changes)).state == "completed"
 
 

@@ -90,7 +90,7 @@ async def test_a_queue_that_takes_no_tasks_refuses_no_vote(mine: Adeq, own: Chan
     await own.configure(follow_queue=own.name)
     put = await in_review(own, follow={"approved": "apply"})
     later = await in_review(own, "c2", follow={"approved": "apply"})
-    await queue.drain()
+    await queue.admin.drain()
     assert (await own.approve(put, actor="bob")).status == "approved"
     answer = {"id": "c2", "rev": 1, "digest": later.digest, "action": "approve"}
     await mine.send(own.calls.build("respond", rid="r", actor="bob", item=[answer]))
@@ -212,7 +212,7 @@ async def test_a_run_ends_if_a_lock_was_taken_away(mine: Adeq, own: Changes) -> 
 
     async def work() -> None:
         async with own.apply(put, agent="deployer") as run:
-            await locks.force_release("service:search", "test")
+            await locks.admin.force_release("service:search", "test")
             answer = await own.heartbeat("c1", run.token)
             assert (answer.status, answer.resource) == ("lock_lost", "database:orders")  # all locks of a request end
             run.lose("the test says so")

@@ -167,7 +167,7 @@ async def test_an_idle_connection_that_the_server_closed_is_not_used(tcp: Embedd
                 if one["name"] == name and one["id"] != str(own):
                     await client.client_kill_filter(_id=one["id"])
             await client.ping()  # on asyncio, the loop hears of the end of connections meanwhile
-        assert (await queue.inspect.stats()).ready == 3
+        assert (await queue.stats()).ready == 3
 
 
 async def test_a_server_that_is_restarted_is_found_again(binary: Any, base_name: str) -> None:

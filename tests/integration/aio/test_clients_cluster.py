@@ -168,7 +168,7 @@ async def test_a_call_waits_while_its_slot_is_on_its_way(
         if writes:
             assert [lease.id for lease in await queue.claim()] == ["a"]
         else:
-            assert [task.id for task in (await queue.inspect.list("ready")).tasks] == ["a"]
+            assert [task.id for task in (await queue.list("ready")).tasks] == ["a"]
         ended.result()
 
 

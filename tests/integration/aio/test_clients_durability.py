@@ -174,7 +174,7 @@ async def test_every_write_is_on_the_disk(disk: EmbeddedServer, base_name: str) 
         await adeq.load_scripts()
         (before,) = calls_of(disk, "waitaof")
         await queue.enqueue(1)
-        await queue.register("w")
+        await queue.workers.register("w")
         (lease,) = await queue.claim("w", wait=5)
         await queue.ack(lease)
         assert calls_of(disk, "waitaof") == [before + 4]
@@ -210,7 +210,7 @@ async def test_a_replica_that_stands_still_is_told(
         with stopped(replica):
             with pytest.raises(DurabilityError, match=r"0 of 1 replicas have it after 0\.1 s"):
                 await queue.enqueue(1, id="a", rid="r")
-            assert await queue.register("v") == "v"  # made again where it is lost
+            assert await queue.workers.register("v") == "v"  # made again where it is lost
             with pytest.raises(DurabilityError) as failed:
                 await queue.cancel("a")
         assert failed.value.answer == ["cancelled"]

@@ -81,4 +81,4 @@ async def use(adeq: Adeq, name: str) -> None:
     receipt = await queue.enqueue(1)
     (lease,) = await queue.claim(wait=5)
     assert lease.id == receipt.id
-    assert not await queue.block(["any"], 0.01)
+    assert not await queue.leases.block(["any"], 0.01)

@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Any], Awaitable[object]]] = {
     "take": lambda a: a.locks.take("db:1", owner="b", wait=5),
     "grant.downgrade": lambda a: a.grant.downgrade(),
     "grant.release": lambda a: a.grant.release(),
-    "locks.show": lambda a: a.locks.show("db:1"),
+    "locks.get": lambda a: a.locks.get("db:1"),
     "locks.stats": lambda a: a.locks.stats(),
 }
 
@@ -116,7 +116,7 @@ async def test_who_waits_while_the_client_is_closed_hears_of_it(url: str, base_n
 
     for at in range(len(waits)):
         aio_spawn(waiter(at))
-    while await one.queue.stats() and (await one.locks.show("db:1")).waiting == 0:
+    while await one.queue.stats() and (await one.locks.get("db:1")).waiting == 0:
         pass
     await one.adeq.aclose()
     for one_done in done:

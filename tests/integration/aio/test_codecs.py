@@ -75,7 +75,7 @@ async def test_all_comes_back_as_it_was(queue: Queue) -> None:
     assert [lease.data for lease in leases[1:]] == [b"\x00\xff", b"null", b""]
     assert leases[0].payload == given
     assert await queue.ack_many([(leases[0], given), (leases[1], b"\xfe")]) == ["completed"] * 2
-    await queue.settle("w", acks=[(leases[2], None)], fails=[Failure(leases[3], SECRET, retryable=False)])
+    await queue.leases.settle("w", acks=[(leases[2], None)], fails=[Failure(leases[3], SECRET, retryable=False)])
     first, second, third, last = await queue.get_many([one.id for one in receipts])
     assert first
     assert (first.payload, first.result) == (given, given)
@@ -100,7 +100,9 @@ async def test_nothing_of_it_is_on_the_server(secret: Queue, plain: Queue, url: 
     await secret.enqueue(SECRET, reply=True, max_attempts=2)
     for _ in range(2):
         first, *rest = await secret.claim("w", 10)
-        await secret.settle("w", acks=[(lease, SECRET) for lease in rest], fails=[Failure(first, ValueError(SECRET))])
+        await secret.leases.settle(
+            "w", acks=[(lease, SECRET) for lease in rest], fails=[Failure(first, ValueError(SECRET))]
+        )
     with redis.Redis.from_url(url) as server:
         stored = list(texts(server, secret.base))
         assert len(stored) > 50
@@ -130,7 +132,7 @@ async def test_a_result_that_cannot_be_read_is_no_result(secret: Queue, other: Q
     receipt = await secret.enqueue(1)
     (lease,) = await secret.claim("w")
     await secret.ack(lease, SECRET)
-    outcome = await other.outcome(receipt.id)
+    outcome = await other.inspect.outcome(receipt.id)
     assert (outcome.status, outcome.result, list(outcome.unreadable)) == ("completed", None, ["result"])
     with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
         await other.result(receipt.id)
@@ -156,7 +158,7 @@ async def test_a_second_ack_with_a_codec_answers_as_the_first(secret: Queue) -> 
     await secret.enqueue("x")
     (lease,) = await secret.claim("w")
     assert [await secret.ack(lease, {"n": 1}) for _ in range(2)] == ["completed", "completed"]
-    assert (await secret.settle("w", acks=[(lease, {"n": 1})])).acks == ["completed"]
+    assert (await secret.leases.settle("w", acks=[(lease, {"n": 1})])).acks == ["completed"]
 
 
 async def test_without_a_codec_what_is_stored_is_seen_as_it_is(secret: Queue, plain: Queue) -> None:
@@ -200,15 +202,15 @@ async def test_what_is_gathered_is_read_or_refused(secret: Queue, other: Queue) 
     receipt = await secret.gather([SECRET, "b"], "collect")
     leases = await secret.claim("w", 2)
     await secret.ack_many([(lease, [lease.payload]) for lease in leases])
-    assert [task.result async for task in secret.gathered(receipt.id)] == [[SECRET], ["b"]]
+    assert [task.result async for task in secret.inspect.gathered(receipt.id)] == [[SECRET], ["b"]]
     with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
-        _ = [task async for task in other.gathered(receipt.id)]
+        _ = [task async for task in other.inspect.gathered(receipt.id)]
     mixed = await secret.gather(["a", "b"], "collect")
     for lease in await secret.claim("w", 9):
         await (other if lease.payload == "b" else secret).ack(lease, "done")
     seen: list[Any] = []
     try:
-        async for task in secret.gathered(mixed.id):
+        async for task in secret.inspect.gathered(mixed.id):
             seen.append(task.result)
     except PayloadError:
         seen.append("refused")
@@ -292,7 +294,7 @@ async def test_one_that_cannot_be_read_does_not_hold_up_a_mailbox(secret: Queue,
     assert crowd
     assert crowd.items == ["behind them"]
     await crowd.done()
-    await secret.purge()
+    await secret.admin.purge()
     await plain.mailbox("talk").enqueue("forged")
     assert await mailbox.try_dequeue() is None
     settled = secret.mailbox("other", window=0, settle_at_once=True)

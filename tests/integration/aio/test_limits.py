@@ -100,8 +100,8 @@ async def test_a_limit_comes_back_as_it_was_given(queue: Queue, given: Any, limi
     for one in found:
         assert one.rate == pytest.approx(limit.rate)
         assert plain(one) == limit.model_copy(update={"key": one.key, "rate": one.rate})
-        use = await queue.limits.inspect(one.key)
-        assert use == await queue.limits.look(one.key)
+        use = await queue.limits.get(one.key)
+        assert use == await queue.limits.get(one.key)
         assert (use.limit, use.running, use.waiting) == (one, 0, 0)
         assert use.next_start == (LINE / 1000 if one.rate else None)
 
@@ -114,15 +114,15 @@ async def test_hundreds_of_limits_are_listed_by_key(queue: Queue) -> None:
 
 
 async def test_a_key_without_a_limit_may_be_looked_at(queue: Queue) -> None:
-    assert await queue.limits.look("user:ann") == LimitUse(key="user:ann", running=0, waiting=0)
+    assert await queue.limits.get("user:ann") == LimitUse(key="user:ann", running=0, waiting=0)
     await queue.limits.set("user:*", concurrency=4)
-    assert plain((await queue.limits.look("user:ann")).limit) == Limit(key="user:*", concurrency=4)
-    assert (await queue.limits.look("tag:ann")).limit is None
+    assert plain((await queue.limits.get("user:ann")).limit) == Limit(key="user:*", concurrency=4)
+    assert (await queue.limits.get("tag:ann")).limit is None
 
 
 @pytest.mark.parametrize("key", ["", "ann", "team:ann", "user:", "user:a b", "user:a,b", "all:x", f"user:{LONG}u", "*"])
 async def test_a_key_that_is_none_is_refused(queue: Queue, key: str) -> None:
-    for call in (partial(queue.limits.set, concurrency=1), queue.limits.remove, queue.limits.look):
+    for call in (partial(queue.limits.set, concurrency=1), queue.limits.remove, queue.limits.get):
         with pytest.raises(BadArgument, match=r"key: .* is not accepted; allowed: all, or user:"):
             await call(key)
 
@@ -183,7 +183,7 @@ async def test_one_runs_at_a_time_and_the_next_one_when_it_ends(queue: Queue, ke
     task = await view(queue, "b")
     assert (task.state, task.limited_by, task.limits) == ("blocked", by, ("k", "y"))
     assert (await view(queue, "a")).limited_by is None
-    use = await queue.limits.look(by)
+    use = await queue.limits.get(by)
     assert (use.running, use.waiting, plain(use.limit)) == (1, 2, Limit(key=key, concurrency=1))
     await queue.ack(first)
     assert await states(queue, "a", "b", "c") == ["completed", "ready", "blocked"]
@@ -211,7 +211,7 @@ async def test_a_key_may_be_as_long_as_an_id(queue: Queue) -> None:
     await fill(queue, "a", "b", user=LONG, tags=tags, limits=keys)
     (lease,) = await take(queue)
     assert [limit.key for limit in await queue.limits.list()] == [f"{kind}:{LONG}" for kind in ("key", "tag", "user")]
-    assert (await queue.limits.look(f"user:{LONG}")).running == 1
+    assert (await queue.limits.get(f"user:{LONG}")).running == 1
     task = await view(queue, "b")
     assert (task.state, task.limits, task.limited_by) == ("blocked", tuple(keys), f"user:{LONG}")
     await queue.ack(lease)
@@ -283,12 +283,12 @@ async def test_what_is_rejected_is_dead_and_may_be_retried(queue: Queue) -> None
     assert lease.id == "a"
     task = await view(queue, "b")
     assert (task.state, task.reason, task.deliveries) == ("dead", "limited", 0)
-    assert (await queue.ended("b", 0)).reason == "limited"
-    assert (await queue.retry("b")).status == "retried"
+    assert (await queue.inspect.ended("b", 0)).reason == "limited"
+    assert (await queue.dead.retry("b")).status == "retried"
     assert await taken(queue) == []
     assert await states(queue, "b") == ["dead"]
     await queue.ack(lease)
-    assert (await queue.retry_dead(reason="limited")).done == 1
+    assert (await queue.dead.retry_all(reason="limited")).done == 1
     assert await taken(queue) == ["b"]
 
 
@@ -296,14 +296,14 @@ async def test_for_a_rate_alone_nobody_is_cancelled(queue: Queue, clock: Clock) 
     await queue.limits.set("all", concurrency=2, starts=1, period=10, policy="cancel_oldest")
     await fill(queue, "a", "b")
     leases = await take(queue)
-    assert [one.status for one in await queue.heartbeat_many(leases)] == ["renewed"]
+    assert [one.status for one in await queue.leases.heartbeat_many(leases)] == ["renewed"]
     clock.tick(10)
     leases += await take(queue)
     assert [lease.id for lease in leases] == ["a", "b"]
     clock.tick(10)
     await fill(queue, "c")
     assert await taken(queue) == []
-    assert [one.status for one in await queue.heartbeat_many(leases)] == ["cancelling", "renewed"]
+    assert [one.status for one in await queue.leases.heartbeat_many(leases)] == ["cancelling", "renewed"]
 
 
 # How many start in a time
@@ -313,7 +313,7 @@ async def test_after_a_burst_one_starts_at_a_time_evenly(queue: Queue, clock: Cl
     await queue.limits.set("key:api", starts=4, period=2, burst=3)
     await fill(queue, *"abcdefgh", limits=["api"])
     assert await taken(queue) == ["a", "b", "c"]
-    assert (await queue.limits.look("key:api")).running == 0
+    assert (await queue.limits.get("key:api")).running == 0
     ran = []
     for _ in range(5):
         clock.tick(0.499)
@@ -326,13 +326,13 @@ async def test_after_a_burst_one_starts_at_a_time_evenly(queue: Queue, clock: Cl
 async def test_who_claims_hears_when_the_rate_lets_the_next_one_start(queue: Queue, clock: Clock) -> None:
     await queue.limits.set("all", starts=1, period=2)
     await fill(queue, "a", "b")
-    assert [lease.id for lease in (await queue.claim_once("w1")).leases] == ["a"]
-    claimed = await queue.claim_once("w1")
+    assert [lease.id for lease in (await queue.leases.claim_once("w1")).leases] == ["a"]
+    claimed = await queue.leases.claim_once("w1")
     assert (claimed.leases, claimed.next_due) == ([], (LINE + 2000) / 1000)
-    use = await queue.limits.look("all")
+    use = await queue.limits.get("all")
     assert (use.waiting, use.next_start) == (1, (LINE + 2000) / 1000)
     clock.tick(2)
-    assert [lease.id for lease in (await queue.claim_once("w1")).leases] == ["b"]
+    assert [lease.id for lease in (await queue.leases.claim_once("w1")).leases] == ["b"]
 
 
 async def test_the_claim_that_puts_a_task_in_line_hears_it_too(queue: Queue, clock: Clock) -> None:
@@ -341,7 +341,7 @@ async def test_the_claim_that_puts_a_task_in_line_hears_it_too(queue: Queue, clo
     (lease,) = await take(queue)
     await queue.ack(lease)
     await fill(queue, "b")
-    claimed = await queue.claim_once("w1")
+    claimed = await queue.leases.claim_once("w1")
     assert (claimed.leases, claimed.next_due) == ([], (LINE + 2000) / 1000)
 
 
@@ -449,7 +449,7 @@ async def test_a_drained_queue_comes_to_its_end(queue: Queue) -> None:
     await queue.limits.set("user:ann", concurrency=1)
     await fill(queue, "a", "b", "c", user="ann")
     leases = await take(queue)
-    await queue.drain()
+    await queue.admin.drain()
     with pytest.raises(QueueDraining):
         await fill(queue, "d", user="ann")
     ran = []
@@ -468,7 +468,7 @@ async def test_a_dead_task_that_is_retried_goes_behind_those_in_line(queue: Queu
     await queue.fail(lease, "no use", retryable=False)
     (lease,) = await take(queue)
     assert lease.id == "b"
-    await queue.retry("a")
+    await queue.dead.retry("a")
     assert await taken(queue) == []
     for id in ("c", "a"):
         await queue.ack(lease)
@@ -496,7 +496,7 @@ async def test_fifty_who_claim_at_once_never_hold_more_than_is_allowed(
             async def work(number: int = number) -> None:
                 async with Adeq.from_url(url) as adeq:
                     queue = adeq.queue(base_name)
-                    await queue.register(f"w{number}")
+                    await queue.workers.register(f"w{number}")
                     ready.append(number)
                     await go.wait()
                     while len(done) < len(tasks):
@@ -517,7 +517,7 @@ async def test_fifty_who_claim_at_once_never_hold_more_than_is_allowed(
         assert sorted(ended) == list(range(50))
         stats = await queue.stats()
         assert (stats.pending, stats.running, stats.counters["completed"]) == (0, 0, len(tasks))
-        assert (await queue.limits.look("all")).running == 0
+        assert (await queue.limits.get("all")).running == 0
     events = list(read_tasks(client, queue.base))
     most = most_at_a_time(events, lambda id: ("all", tasks[id]))
     assert most["all"] == 7

@@ -22,7 +22,7 @@ from tests.waiting import DEADLINE
 
 async def all_gone(locks: Locks) -> bool:
     stats = await locks.stats()
-    return (stats.held, stats.waiting) == (0, 0) and await locks.edges() == ()
+    return (stats.held, stats.waiting) == (0, 0) and await locks.inspect.edges() == ()
 
 
 # Grants
@@ -39,7 +39,7 @@ async def test_a_lock_is_held_for_the_length_of_a_block(locks: Locks) -> None:
         )
         assert grant.fences == {"db:1": grant.fence}
         grant.check()
-        (holder,) = (await locks.show("db:1")).holders
+        (holder,) = (await locks.get("db:1")).holders
         assert (holder.rid, holder.owner, holder.agent, holder.state) == (grant.rid, "a", "a", "held")
         assert (holder.purpose, holder.deadline) == ("migration of 12", grant.deadline)
         assert "held" in repr(grant)
@@ -157,8 +157,8 @@ async def test_permits_of_a_resource_with_a_capacity(locks: Locks) -> None:
     with pytest.raises(LockUnavailable, match="set_capacity") as error:
         await locks.take("agent:1", owner="a", mode="permit")
     assert error.value.reason == "no_capacity"
-    await locks.set_capacity("agent:1", 3, silent=60)
-    assert await locks.heartbeat("agent:1") == "active"
+    await locks.capacities.set("agent:1", 3, silent=60)
+    assert await locks.capacities.heartbeat("agent:1") == "active"
     async with locks.acquire("agent:1", owner="a", mode="permit", permits=2) as grant:
         assert (grant.mode, grant.lost) == ("permit", False)
         with pytest.raises(WaitTimeout):
@@ -166,17 +166,17 @@ async def test_permits_of_a_resource_with_a_capacity(locks: Locks) -> None:
         with pytest.raises(LockUnavailable) as error:
             await locks.take("agent:1", owner="b", mode="permit", permits=4)
         assert error.value.reason == "too_many"
-        capacity = (await locks.show("agent:1")).capacity
+        capacity = (await locks.get("agent:1")).capacity
         assert capacity is not None
         assert (capacity.max, capacity.used, capacity.status, capacity.silent) == (3, 2, "active", 60.0)
-        assert await locks.drain("agent:1") == "draining"
+        assert await locks.capacities.drain("agent:1") == "draining"
         with pytest.raises(LockUnavailable) as error:
             await locks.take("agent:1", owner="b", mode="permit")
         assert error.value.reason == "draining"
-        assert await locks.remove("agent:1") == "in_use"
-    assert await locks.heartbeat_many(["agent:1", "agent:2"]) == ["draining", "no_capacity"]
-    assert await locks.remove("agent:1") == "removed"
-    assert await locks.remove("agent:1") == await locks.drain("agent:1") == "no_capacity"
+        assert await locks.capacities.remove("agent:1") == "in_use"
+    assert await locks.capacities.heartbeat_many(["agent:1", "agent:2"]) == ["draining", "no_capacity"]
+    assert await locks.capacities.remove("agent:1") == "removed"
+    assert await locks.capacities.remove("agent:1") == await locks.capacities.drain("agent:1") == "no_capacity"
 
 
 async def test_an_agent_that_acquires_too_often_waits_within_its_time_to_wait(locks: Locks) -> None:
@@ -202,47 +202,47 @@ async def test_who_holds_and_who_waits(locks: Locks) -> None:
             issued_ms = round((await locks.stats()).now * 1000)
             call = locks.calls.acquire(rid, "db:1", f"o-{rid}", issued_ms=issued_ms, agent="y", wait=DEADLINE)
             assert (await locks._runner.send(call)).status == "queued"
-        view = await locks.show("db:1", limit=2)
+        view = await locks.get("db:1", limit=2)
         assert (view.held, view.waiting, [one.place for one in view.waiters]) == (1, 3, [1, 2])
         assert [one.rid async for one in locks.iterate(agent="y")] == rids
         assert [one.rid async for one in locks.iterate(type="db", state="held")] == [grant.rid]
         assert (await locks.list(owner="o-second")).requests[0].state == "waiting"
-        assert [(edge.owner, edge.blocker, edge.held) for edge in await locks.edges()] == [
+        assert [(edge.owner, edge.blocker, edge.held) for edge in await locks.inspect.edges()] == [
             ("o-first", "a", True),
             ("o-second", "o-first", False),
             ("o-third", "o-second", False),
         ]
-        graph = await locks.graph()
+        graph = await locks.inspect.graph()
         assert '-->|"exclusive db:1"|' in graph.mermaid()
         assert '"o-second" -> "o-first"' in graph.dot()
         assert graph.cycles() == []
         with pytest.raises(OwnerWaits, match="first") as error:
             await locks.take("db:1", owner="o-first")
         assert error.value.rid == "first"
-        assert [state.status for state in await locks.poll([*rids, "none"])] == ["queued"] * 3 + ["unknown"]
-        assert await locks.cancel(["second", "late"]) == ["cancelled", "cancelled"]
-        assert await locks.release(["third"]) == ["cancelled"]
-        assert [one.status for one in await locks.renew([grant.rid, "first", "none"])] == [
+        assert [state.status for state in await locks.admin.poll([*rids, "none"])] == ["queued"] * 3 + ["unknown"]
+        assert await locks.admin.cancel(["second", "late"]) == ["cancelled", "cancelled"]
+        assert await locks.admin.release(["third"]) == ["cancelled"]
+        assert [one.status for one in await locks.admin.renew([grant.rid, "first", "none"])] == [
             "renewed",
             "waiting",
             "unknown",
         ]
-    assert [state.status for state in await locks.poll(["first"])] == ["granted"]
-    assert await locks.release(["first"]) == ["released"]
-    assert await locks.reap() == 0
+    assert [state.status for state in await locks.admin.poll(["first"])] == ["granted"]
+    assert await locks.admin.release(["first"]) == ["released"]
+    assert await locks.admin.reap() == 0
     assert await all_gone(locks)
 
 
 async def test_more_rids_than_a_call_takes(locks: Locks) -> None:
     rids = [f"r{number}" for number in range(250)]
-    assert await locks.cancel(rids) == ["cancelled"] * 250
-    assert [state.outcome for state in await locks.poll(rids)] == ["cancelled"] * 250
+    assert await locks.admin.cancel(rids) == ["cancelled"] * 250
+    assert [state.outcome for state in await locks.admin.poll(rids)] == ["cancelled"] * 250
 
 
 async def test_a_lock_that_is_taken_away_by_force(locks: Locks) -> None:
     grant = await locks.take("db:1", owner="a")
     other = await locks.take("db:1", owner="a")
-    forced = await locks.force_release("db:1", "the machine burns", owner="a")
+    forced = await locks.admin.force_release("db:1", "the machine burns", owner="a")
     assert set(forced.rids) == {grant.rid, other.rid}
     assert forced.fence > grant.fence
     async with locks.acquire("db:1", owner="b", wait=0) as next:
@@ -259,7 +259,7 @@ async def test_a_lock_that_is_taken_away_by_force(locks: Locks) -> None:
 async def test_a_block_that_lost_its_lock_says_so_unless_it_says_more(locks: Locks) -> None:
     async def work(error: Exception | None) -> None:
         async with locks.acquire("db:1", owner="a"):
-            await locks.force_release("db:1", "test")
+            await locks.admin.force_release("db:1", "test")
             if error:
                 raise error
 
@@ -273,9 +273,9 @@ async def test_who_goes_leaves_nothing_behind(locks: Locks) -> None:
     for name in ("x", "y"):
         await locks.take(name, owner=name, agent="machine")
     other = await locks.take("z", owner="z")
-    assert len(await locks.offline(agent="machine")) == 2
-    assert await locks.offline(owner="x") == []
-    assert [(await locks.show(name)).held for name in ("x", "y", "z")] == [0, 0, 1]
+    assert len(await locks.admin.offline(agent="machine")) == 2
+    assert await locks.admin.offline(owner="x") == []
+    assert [(await locks.get(name)).held for name in ("x", "y", "z")] == [0, 0, 1]
     await other.release()
 
 

@@ -131,6 +131,6 @@ async def test_a_coroutine_function_hears_of_a_loss(url: str, base_name: str, ca
         locks = adeq.locks(base_name)
         await locks.configure(heartbeat=0.1)
         grant = await locks.take("db:1", owner="a", ttl=60, on_lost=on_lost)
-        await locks.force_release("db:1", "test")
+        await locks.admin.force_release("db:1", "test")
         assert await asyncio.wait_for(told.get(), DEADLINE) is grant
     assert "this stays in the log" in caplog.text

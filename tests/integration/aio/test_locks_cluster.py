@@ -34,7 +34,7 @@ def domains(cluster: ThreePrimaries, base_name: str) -> list[str]:
 async def in_line(locks: Locks) -> None:
     """Wait until somebody waits."""
     deadline = monotonic() + 30
-    while not (await locks.show("db:1")).waiting:
+    while not (await locks.get("db:1")).waiting:
         assert monotonic() < deadline
 
 

@@ -28,7 +28,7 @@ async def all_gone(locks: Locks) -> None:
     deadline = monotonic() + 30
     while (stats := await locks.stats()).held or stats.waiting:
         assert monotonic() < deadline
-        await locks.reap()
+        await locks.admin.reap()
 
 
 async def renewed(grant: Grant, times: int = 1) -> None:
@@ -105,7 +105,7 @@ async def test_a_lock_that_is_lost_is_told_once_and_at_the_next_check(locks: Loc
 
     grant = await locks.take("db:1", owner="a", ttl=3, on_lost=on_lost)
     other = await locks.take("db:2", owner="a", ttl=3)
-    await locks.force_release("db:1", "test")
+    await locks.admin.force_release("db:1", "test")
     assert await heard.wait(DEADLINE)
     with pytest.raises(LockLost, match="the server says that its lease has ended"):
         grant.check()

@@ -17,7 +17,7 @@ from tests.waiting import DEADLINE
 async def in_line(locks: Locks, count: int) -> None:
     """Wait until so many wait for db:1."""
     deadline = monotonic() + DEADLINE
-    while (await locks.show("db:1")).waiting != count:
+    while (await locks.get("db:1")).waiting != count:
         assert monotonic() < deadline
 
 
@@ -99,7 +99,7 @@ async def test_who_waits_hears_that_the_client_is_closed(url: str, locks: Locks)
             await in_line(locks, 1)
             began = monotonic()
             await other.aclose()
-            assert (await locks.show("db:1")).waiting == 0
+            assert (await locks.get("db:1")).waiting == 0
             for one in works:
                 await aio_join(one, 30)
             assert monotonic() - began < 10
@@ -122,11 +122,11 @@ async def test_nothing_begins_on_a_closed_client(url: str, base_name: str) -> No
 
 async def test_a_text_is_no_list(adeq: Adeq, locks: Locks) -> None:
     wrong: Any = "abc"
-    for call in (locks.poll, locks.renew, locks.release, locks.cancel):
+    for call in (locks.admin.poll, locks.admin.renew, locks.admin.release, locks.admin.cancel):
         with pytest.raises(BadArgument, match="rids must be a list, got str"):
             await call(wrong)
     with pytest.raises(BadArgument, match="resources must be a list"):
-        await locks.heartbeat_many(wrong)
+        await locks.capacities.heartbeat_many(wrong)
     with pytest.raises(BadArgument, match="wanted must be a list"):
         await locks.take_many(wrong, owner="a")
     with pytest.raises(BadArgument, match="domains must be a list"):
@@ -159,9 +159,9 @@ async def test_what_makes_no_sense_together(locks: Locks) -> None:
     wrong: Any = "x"
     with pytest.raises(BadArgument, match="on_lost: 'x' is not accepted"):
         await locks.take("db:1", owner="a", on_lost=wrong)
-    await locks.set_capacity("agent:1", 2)
+    await locks.capacities.set("agent:1", 2)
     async with locks.acquire("agent:1", owner="a", mode="permit") as grant:
         with pytest.raises(BadArgument, match="mode: 'permit' of agent:1"):
             await grant.downgrade()
         assert grant.mode == "permit"
-    assert await locks.remove("agent:1") == "removed"
+    assert await locks.capacities.remove("agent:1") == "removed"

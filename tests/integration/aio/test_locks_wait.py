@@ -15,7 +15,7 @@ from tests.waiting import DEADLINE
 async def in_line(locks: Locks, count: int, resource: str = "db:1") -> None:
     """Wait until so many wait for a lock."""
     deadline = monotonic() + 30
-    while (await locks.show(resource)).waiting != count:
+    while (await locks.get(resource)).waiting != count:
         assert monotonic() < deadline
 
 
@@ -30,7 +30,7 @@ async def test_a_wait_ends_by_the_servers_clock_and_leaves_nothing_behind(locks:
         with pytest.raises(WaitTimeout, match="not free in time"):
             await locks.take("db:1", owner="b", wait=0.3)
         assert (await locks.stats()).now >= began + 0.3
-        view = await locks.show("db:1")
+        view = await locks.get("db:1")
         assert ([one.rid for one in view.holders], view.waiters) == ([grant.rid], [])
     assert await all_gone(locks)
 
@@ -63,7 +63,7 @@ async def test_a_client_that_hears_no_hints_gets_its_lock_all_the_same(
 ) -> None:
     await locks.configure(poll=0.2)
     if deaf:
-        monkeypatch.setattr(locks, "channel", lambda resource: f"{locks.base}:nothing")
+        monkeypatch.setattr(locks, "_channel", lambda resource: f"{locks.base}:nothing")
     fences = []
 
     async def wait() -> None:
@@ -90,7 +90,7 @@ async def test_a_contended_acquisition_takes_six_commands(locks: Locks, adeq: Ad
             waiting = aio_spawn(wait)
             await in_line(locks, 1)
             # Until the first poll, which comes when it listens.
-            while (one := (await locks.show("db:1")).waiters[0]).deadline < one.since + 125.0005:
+            while (one := (await locks.get("db:1")).waiters[0]).deadline < one.since + 125.0005:
                 pass
         await aio_join(waiting, 30)
         marker.echo("the end")
@@ -191,7 +191,7 @@ async def test_another_try_is_as_old_as_the_first(locks: Locks) -> None:
             born.append(error.born or 0.0)
     await aio_join(works[0], 30)
     async with locks.acquire("db:2", owner="b", born=born[0]):
-        (holder,) = (await locks.show("db:2")).holders
+        (holder,) = (await locks.get("db:2")).holders
         assert holder.born == born[0] < holder.since
     assert await all_gone(locks)
 
@@ -221,7 +221,7 @@ async def test_a_search_without_budget_is_made_up_for(locks: Locks) -> None:
                 said.append("a")
         except DeadlockError:
             said.append("not a")
-        await locks.cancel(crowd)
+        await locks.admin.cancel(crowd)
     await aio_join(waiting, 30)
     assert sorted(said) in (["b", "not a"], ["a", "not b"])
     assert await all_gone(locks)
@@ -248,7 +248,7 @@ async def test_an_upgrade_that_lost_what_it_had(locks: Locks) -> None:
 
 async def test_who_waits_for_permits_hears_that_there_will_be_none(locks: Locks) -> None:
     await locks.configure(poll=0.1)
-    await locks.set_capacity("agent:1", 1)
+    await locks.capacities.set("agent:1", 1)
     said: list[str] = []
 
     async def wait() -> None:
@@ -260,10 +260,10 @@ async def test_who_waits_for_permits_hears_that_there_will_be_none(locks: Locks)
     async with locks.acquire("agent:1", owner="a", mode="permit"):
         waiting = aio_spawn(wait)
         await in_line(locks, 1, "agent:1")
-        await locks.drain("agent:1")
+        await locks.capacities.drain("agent:1")
         await aio_join(waiting, 30)
     assert said == ["draining"]
-    assert await locks.remove("agent:1") == "removed"
+    assert await locks.capacities.remove("agent:1") == "removed"
     assert await all_gone(locks)
 
 
@@ -281,8 +281,8 @@ async def test_a_request_that_was_ended_by_others(locks: Locks) -> None:
     async with locks.acquire("db:1", owner="a"):
         waiting = aio_spawn(wait)
         await in_line(locks, 1)
-        (waiter,) = (await locks.show("db:1")).waiters
-        assert await locks.cancel([waiter.rid]) == ["cancelled"]
+        (waiter,) = (await locks.get("db:1")).waiters
+        assert await locks.admin.cancel([waiter.rid]) == ["cancelled"]
         await aio_join(waiting, 30)
         assert "was cancelled" in said.pop()
     assert await all_gone(locks)
@@ -308,11 +308,11 @@ async def test_a_server_that_has_lost_the_end_of_a_wait(locks: Locks, adeq: Adeq
     assert await all_gone(locks)
     for key, copy in zip(keys, then, strict=True):
         await adeq.client.restore(key, 0, copy or b"", replace=True)
-    assert (await locks.show("db:1")).waiting == 1
+    assert (await locks.get("db:1")).waiting == 1
     with pytest.raises(WaitTimeout, match="not free"):
         await locks.take("db:1", owner="b", wait=0)
-    assert (await locks.show("db:1")).waiting == 0
-    assert await locks.release([grant.rid]) == ["released"]
+    assert (await locks.get("db:1")).waiting == 0
+    assert await locks.admin.release([grant.rid]) == ["released"]
     assert await all_gone(locks)
     await adeq.client.restore(keys[1], 0, then[1] or b"", replace=True)  # whose request has ended, for good
     with pytest.raises(OwnerWaits):
@@ -354,7 +354,7 @@ async def test_a_deadlock_across_domains_is_found_by_those_who_look(adeq: Adeq, 
     async def cross(here: Locks, there: Locks, owner: str) -> None:
         async with here.acquire("db:1", owner=owner):
             await in_line(there, 0)
-            while not (await there.show("db:1")).held:
+            while not (await there.get("db:1")).held:
                 pass
             try:
                 async with there.acquire("db:1", owner=owner, wait=DEADLINE):

@@ -188,7 +188,7 @@ async def test_scopes_know_nothing_of_each_other(queue: Queue, box: Mailbox, clo
     await fill(other, 3)
     await queue.enqueue(4)
     assert [await one.length() for one in (box, other)] == [2, 1]
-    assert await queue.length(["group/s", "any", "group/u"]) == [2, 1, 0]
+    assert await queue.inspect.length(["group/s", "any", "group/u"]) == [2, 1, 0]
     assert (await open_batch(other, clock)).items == [3]
     assert (await open_batch(box, clock)).items == [1, 2]
 
@@ -325,7 +325,7 @@ async def test_a_renewed_batch_is_held_for_longer(queue: Queue, clock: Clock) ->
         assert [one.status for one in renewals] == ["renewed"] * 2
         assert batch.deadline == clock.now_ms / 1000 + holds
     clock.tick(59)
-    assert await queue.reap() == 0
+    assert await queue.admin.reap() == 0
     await batch.done()
 
 
@@ -342,7 +342,7 @@ async def test_a_lost_batch_says_how_much_of_it_is_lost(queue: Queue, box: Mailb
     batch = await open_batch(box, clock)
     await queue.heartbeat(batch.leases[0], extend=60)
     clock.tick(15)
-    assert await queue.reap() == 2
+    assert await queue.admin.reap() == 2
     deadline = batch.deadline
     with pytest.raises(LeaseLost, match=f"2 of the 3 leases of batch '{batch.id}' are lost"):
         await batch.renew()
@@ -397,7 +397,7 @@ async def test_an_exception_goes_on_where_its_batch_is_lost(queue: Queue, box: M
     with pytest.raises(KeyError) as raised:  # noqa: PT012
         async with await open_batch(box, clock):
             clock.tick(15)
-            await queue.reap()
+            await queue.admin.reap()
             raise KeyError
     assert "its batch is not settled: 1 of the 1 leases" in raised.value.__notes__[0]
 
@@ -407,7 +407,7 @@ async def test_a_with_block_whose_batch_is_lost_says_so(queue: Queue, box: Mailb
     with pytest.raises(LeaseLost):  # noqa: PT012
         async with await open_batch(box, clock):
             clock.tick(15)
-            await queue.reap()
+            await queue.admin.reap()
 
 
 # Settled at once
@@ -491,7 +491,7 @@ async def test_a_mailbox_is_cleared_of_what_is_in_line(queue: Queue, clock: Cloc
 async def test_more_than_a_call_deletes_is_cleared(queue: Queue, box: Mailbox) -> None:
     await queue.enqueue_many(Task(payload=n, lane=box.lane) for n in range(2_500))
     seen: list[int] = []
-    assert await queue.purge(lane=box.lane, progress=seen.append) == 2_500
+    assert await queue.admin.purge(lane=box.lane, progress=seen.append) == 2_500
     assert len(seen) > 2
     assert seen == sorted(seen)
     assert seen[-1] == 2_500
@@ -499,9 +499,9 @@ async def test_more_than_a_call_deletes_is_cleared(queue: Queue, box: Mailbox) -
 
 async def test_a_lane_is_purged_of_what_is_in_line_only(queue: Queue) -> None:
     with pytest.raises(BadArgument, match="all: with a lane"):
-        await queue.purge(all=True, lane="any")
+        await queue.admin.purge(all=True, lane="any")
     with pytest.raises(ConfigError, match="lanes: 'a lane'"):
-        await queue.purge(lane="a lane")
+        await queue.admin.purge(lane="a lane")
 
 
 # Callbacks
@@ -756,7 +756,7 @@ async def test_a_batch_that_is_not_confirmed_comes_with_the_error(
 async def test_a_part_of_a_batch_may_be_settled_by_itself(queue: Queue, box: Mailbox, clock: Clock) -> None:
     await fill(box, 1, 2)
     batch = await open_batch(box, clock)
-    await queue.settle(acks=[(batch.leases[0], "one")], fails=[Failure(batch.leases[1], "two", retryable=False)])
+    await queue.leases.settle(acks=[(batch.leases[0], "one")], fails=[Failure(batch.leases[1], "two", retryable=False)])
     assert await states(queue, batch) == ["completed", "dead"]
     with pytest.raises(LeaseLost, match="1 of the 2"):
         await batch.done()

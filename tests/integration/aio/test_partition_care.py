@@ -41,7 +41,7 @@ async def test_a_limit_is_set_and_seen_in_all(queue: PartitionedQueue) -> None:
     leases = await queue.claim("w", 400)
     while more := await queue.claim("w", 400):
         leases += more
-    use = await queue.limits.look("user:ann")
+    use = await queue.limits.get("user:ann")
     assert len(leases) == use.running == COUNT
     assert use.running + use.waiting <= 400
     assert use.waiting > 0
@@ -54,9 +54,9 @@ async def test_a_limit_is_set_and_seen_in_all(queue: PartitionedQueue) -> None:
 async def test_weights_are_the_same_in_all(queue: PartitionedQueue) -> None:
     await queue.shares.set("ann", 3)
     assert await queue.shares.get("ann") == 3
-    assert await queue.shares.all() == {"ann": 3}
+    assert await queue.shares.list() == {"ann": 3}
     for part in await queue.partitions():
-        assert await queue.part(part.tag).shares.all() == {"ann": 3}
+        assert await queue.part(part.tag).shares.list() == {"ann": 3}
 
 
 async def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: PartitionedQueue) -> None:
@@ -116,19 +116,19 @@ async def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
     ids = await let_die(queue, 200)
     await let_die(queue, 10, kind="other")
     assert len({id.rpartition("@")[2] for id in ids}) > 1
-    summary = await queue.dead_summary()
+    summary = await queue.dead.summary()
     assert [(one.kind, one.count) for one in summary.groups] == [("mail", 200), ("other", 10)]
     assert (summary.counted, summary.complete) == (210, True)
-    counted = await queue.retry_dead(dry_run=True, kind="mail")
+    counted = await queue.dead.retry_all(dry_run=True, kind="mail")
     assert (counted.matched, counted.done) == (200, 0)
-    assert await queue.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
-    abandoned = await queue.abandon_dead(kind="other")
+    assert await queue.dead.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
+    abandoned = await queue.dead.abandon_all(kind="other")
     assert (abandoned.matched, abandoned.done) == (10, 10)
-    retried = await queue.retry_dead()
+    retried = await queue.dead.retry_all()
     assert (retried.matched, retried.done) == (198, 198)
     stats = await queue.stats()
     assert (stats.ready, stats.dead) == (198, 0)
-    overview = await queue.overview()
+    overview = await queue.inspect.overview()
     assert (overview.ready, list(overview.oldest)) == (198, ["any"])
     assert 0 <= overview.waited < 600
 
@@ -136,24 +136,24 @@ async def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
 async def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
     for part in await queue.partitions():
         for name in ("w1", "w2"):
-            await queue.part(part.tag).register(name, capacity=5, group="g" if name == "w1" else None)
-    assert [worker.name for worker in await queue.workers()] == ["w1", "w2"]
-    assert [worker.name for worker in await queue.workers(group="g")] == ["w1"]
-    worker = await queue.worker("w1")
+            await queue.part(part.tag).workers.register(name, capacity=5, group="g" if name == "w1" else None)
+    assert [worker.name for worker in await queue.workers.list()] == ["w1", "w2"]
+    assert [worker.name for worker in await queue.workers.list(group="g")] == ["w1"]
+    worker = await queue.workers.get("w1")
     assert worker
     assert (worker.capacity, worker.heard, worker.mode) == (5, True, "run")
-    assert await queue.worker("w3") is None
-    assert await queue.control(["w2", "w3"], mode="quiet") == ["w2"]
-    assert sorted(await queue.control(everybody=True, capacity=2)) == ["w1", "w2"]
+    assert await queue.workers.get("w3") is None
+    assert await queue.workers.control(["w2", "w3"], mode="quiet") == ["w2"]
+    assert sorted(await queue.workers.control(everybody=True, capacity=2)) == ["w1", "w2"]
     for part in await queue.partitions():
-        steered = await queue.part(part.tag).worker("w2")
+        steered = await queue.part(part.tag).workers.get("w2")
         assert steered
         assert (steered.mode, steered.wanted) == ("quiet", 2)
-    worker = await queue.worker("w2")
+    worker = await queue.workers.get("w2")
     assert worker
     assert not worker.heard
     with pytest.raises(BadArgument, match="one of these"):
-        await queue.control()
+        await queue.workers.control()
 
 
 async def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:
@@ -178,7 +178,7 @@ async def test_what_is_set_while_partitions_come_is_set_in_all(
         await other.limits.remove("user:bob")
         await other.shares.set("ann", 3)
         await other.configure(max_attempts=7)
-        await other.pause()
+        await other.admin.pause()
         await publish(*how, **more)
 
     monkeypatch.setattr(queue, "_publish", publish_late)
@@ -187,7 +187,7 @@ async def test_what_is_set_while_partitions_come_is_set_in_all(
     for part in await queue.partitions():
         own = queue.part(part.tag)
         assert [limit.key for limit in await own.limits.list()] == ["all", "user:ann"]
-        assert await own.shares.all() == {"ann": 3}
+        assert await own.shares.list() == {"ann": 3}
         settings = await own.settings()
         assert (settings.max_attempts, settings.mode) == (7, "paused")
 
@@ -210,7 +210,7 @@ async def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name
         await queue.configure(clock="test")
         await queue.repartition(COUNT)
         await queue.schedules.set("s", Every(60))
-        await queue.drain()
+        await queue.admin.drain()
         assert (await queue.schedules.fire_due()).firings == []
         clock.tick(70)
         with pytest.raises(QueueDraining):
@@ -223,12 +223,12 @@ async def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueu
     for part in await queue.partitions():
         await adeq.client.hset(f"{queue.part(part.tag).base}:config", mapping={"layout": 0, "layout_min": 0})
     worker = queue.part("-")
-    await worker.register("old")
+    await worker.workers.register("old")
     await adeq.client.hset(f"{worker.base}:worker:old", "layout", 0)
     with pytest.raises(ConflictError, match="old"):
-        await queue.migrate()
+        await queue.admin.migrate()
     assert [(await queue.part(part.tag).settings()).layout for part in await queue.partitions()] == [0] * (COUNT + 1)
-    assert (await queue.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+    assert (await queue.admin.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
 
 
 async def test_what_is_said_while_new_partitions_are_settled_in_holds(
@@ -236,7 +236,7 @@ async def test_what_is_said_while_new_partitions_are_settled_in_holds(
 ) -> None:
     """By somebody who knows the new map, just before the last look at the model."""
     other = PartitionedQueue(adeq, queue.name, adeq.prefix, adeq.queue(queue.name))
-    await queue.pause()
+    await queue.admin.pause()
     refuse = queue._refuse_earlier
 
     async def then_resume(known: Any) -> None:
@@ -249,7 +249,7 @@ async def test_what_is_said_while_new_partitions_are_settled_in_holds(
         nonlocal resumed
         if not resumed:
             resumed = True
-            await other.resume()
+            await other.admin.resume()
         return await configure(own, **settings)
 
     monkeypatch.setattr(queue, "_refuse_earlier", then_resume)
@@ -266,9 +266,9 @@ async def test_repartition_again_after_an_error_settles_what_was_left(
 
     async def then_fail(known: Any) -> None:
         await refuse(known)
-        await adeq.queue(queue.name).pause()
+        await adeq.queue(queue.name).admin.pause()
         for tag in known.before[-1]:
-            await queue.part(tag).pause()
+            await queue.part(tag).admin.pause()
         raise TransportError("away", retryable=True, may_have_applied=False)
 
     monkeypatch.setattr(queue, "_refuse_earlier", then_fail)

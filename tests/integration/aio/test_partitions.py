@@ -73,7 +73,7 @@ async def test_what_has_a_key_is_in_one_partition_and_the_rest_everywhere(queue:
     one_by_one = where([await queue.enqueue(n) for n in range(40)])
     assert sorted(one_by_one.values()) == [10] * 4
     assert (await queue.stats()).pending == 640
-    assert await queue.length() == [(await queue.stats()).ready]
+    assert await queue.inspect.length() == [(await queue.stats()).ready]
     taken = [lease.payload for lease in await take_all(queue) if lease.record.get("ordering_key") == b"k3"]
     assert taken == list(range(3, 200, 10))
 
@@ -129,7 +129,7 @@ async def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -
         assert task.payload == payload
     assert await queue.get("unknown") is None
     assert await queue.cancel("unknown") == "not_found"
-    assert [one.status for one in await queue.run_now_many(["unknown", old.id, new.id])] == [
+    assert [one.status for one in await queue.admin.run_now_many(["unknown", old.id, new.id])] == [
         "not_found",
         "ready",
         "not_delayed",
@@ -205,7 +205,7 @@ async def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     leases = [lease for _ in range(8) for lease in await queue.claim("w", 1)]
     assert len({lease.id for lease in leases}) == 8
     assert len(receipts) == 4
-    assert {one.status for one in await queue.heartbeat_many(leases, extend=60)} == {"renewed"}
+    assert {one.status for one in await queue.leases.heartbeat_many(leases, extend=60)} == {"renewed"}
     assert (await queue.heartbeat(leases[0])).status == "renewed"
     assert await queue.progress(leases[0], 0.5, "half") == "noted"
     assert await queue.release(leases[0]) == "released"
@@ -223,8 +223,8 @@ async def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     stats = await queue.stats()
     assert (stats.ready, stats.delayed, stats.running, stats.dead, stats.finished) == (1, 1, 4, 1, 1)
     assert [task.id async for task in queue.iterate("dead")] == [leases[2].id]
-    assert (await queue.retry(leases[2].id)).status == "retried"
-    assert await queue.abandon(leases[2].id) == "not_dead"
+    assert (await queue.dead.retry(leases[2].id)).status == "retried"
+    assert await queue.dead.abandon(leases[2].id) == "not_dead"
 
 
 @pytest.mark.parametrize("verb", ["ack", "ack_many", "heartbeat_many", "settle"])
@@ -242,7 +242,7 @@ async def test_a_lease_is_found_by_who_knows_earlier_partitions_only(
         elif verb == "ack_many":
             assert await before.ack_many([(lease, None)]) == ["completed"]
         elif verb == "heartbeat_many":
-            assert [one.status for one in await before.heartbeat_many([lease])] == ["renewed"]
+            assert [one.status for one in await before.leases.heartbeat_many([lease])] == ["renewed"]
         else:
             settled = await before._settle_in(["-"], "v", acks=[(lease, None)])
             assert settled.acks == ["completed"]
@@ -263,7 +263,7 @@ async def test_what_is_said_to_the_queue_holds_in_all_partitions(queue: Partitio
     await queue.configure(lease=33, max_attempts=7, backoff=Backoff(base=2.5))
     await queue.part("-").limits.set("user:*", concurrency=2, starts=10, period=60, burst=5)
     await queue.part("-").shares.set("ann", 2)
-    await queue.pause()
+    await queue.admin.pause()
     await queue.repartition(4)
     for one in await queue.partitions():
         part = queue.part(one.tag)
@@ -275,9 +275,9 @@ async def test_what_is_said_to_the_queue_holds_in_all_partitions(queue: Partitio
         assert await part.shares.get("ann") == 2
     await queue.enqueue_many(range(40))
     assert await queue.claim("w") == []
-    await queue.resume()
+    await queue.admin.resume()
     assert len(await take_all(queue)) == 40
-    await queue.drain()
+    await queue.admin.drain()
     assert {(await queue.part(one.tag).stats()).mode for one in await queue.partitions()} == {"draining"}
 
 
@@ -313,5 +313,5 @@ async def test_every_partition_is_migrated(adeq: Adeq, queue: PartitionedQueue) 
     for part in parts:
         await adeq.client.hset(f"{part.base}:config", mapping={"layout": 0, "layout_min": 0})
     told: list[int] = []
-    assert (await queue.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+    assert (await queue.admin.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
     assert [(await part.settings()).layout for part in parts] == [1] * len(parts)

@@ -10,15 +10,15 @@ from tests.integration.conftest import Clock
 @pytest.fixture
 async def queue(timed: Queue) -> Queue:
     """With four workers."""
-    await timed.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
-    await timed.register("b", capacity=2, group="gpu")
-    await timed.register("c", capacity=1, capabilities=["cuda"])
-    await timed.register("d")
+    await timed.workers.register("a", capacity=4, group="gpu", capabilities=["cuda", "big/memory"], lanes=["group/gpu"])
+    await timed.workers.register("b", capacity=2, group="gpu")
+    await timed.workers.register("c", capacity=1, capabilities=["cuda"])
+    await timed.workers.register("d")
     return timed
 
 
 async def names(queue: Queue, **filter: str) -> list[str]:
-    return [worker.name for worker in await queue.workers(**filter)]
+    return [worker.name for worker in await queue.workers.list(**filter)]
 
 
 async def test_workers_are_found_by_group_and_capability(queue: Queue) -> None:
@@ -26,67 +26,67 @@ async def test_workers_are_found_by_group_and_capability(queue: Queue) -> None:
     assert await names(queue, group="gpu") == ["a", "b"]
     assert await names(queue, capability="cuda") == ["a", "c"]
     assert await names(queue, group="gpu", capability="big/memory") == ["a"]
-    found = await queue.worker("a")
+    found = await queue.workers.get("a")
     assert found is not None
     assert (found.group, found.capabilities, found.lanes) == ("gpu", ("cuda", "big/memory"), ("group/gpu",))
-    assert await queue.worker("nobody") is None
+    assert await queue.workers.get("nobody") is None
 
 
 async def test_what_a_worker_holds_is_seen(queue: Queue) -> None:
     await queue.enqueue_many(range(5))
-    settled = await queue.settle("a", claim=3, busy=0)
-    worker = await queue.worker("a")
+    settled = await queue.leases.settle("a", claim=3, busy=0)
+    worker = await queue.workers.get("a")
     assert worker is not None
     assert (worker.busy, worker.free) == (3, 1)
-    await queue.beat(settled.claimed.leases, worker="a", busy=1)
-    worker = await queue.worker("a")
+    await queue.workers.beat(settled.claimed.leases, worker="a", busy=1)
+    worker = await queue.workers.get("a")
     assert worker is not None
     assert (worker.busy, worker.free) == (1, 3)
-    worker = await queue.worker("b")
+    worker = await queue.workers.get("b")
     assert worker is not None
     assert (worker.busy, worker.free) == (None, None), "it never said"
 
 
 async def test_who_is_silent_for_30_seconds_is_gone(queue: Queue, clock: Clock) -> None:
     clock.tick(29)
-    await queue.beat([], worker="b")
+    await queue.workers.beat([], worker="b")
     clock.tick(2)
     assert await names(queue) == ["b"]
-    assert await queue.control(everybody=True, mode="quiet") == ["b"]
+    assert await queue.workers.control(everybody=True, mode="quiet") == ["b"]
 
 
 async def test_steered_workers_are_called_and_hear_what_is_wanted(queue: Queue) -> None:
-    assert await queue.control(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
-    assert await queue.block_as("a", (), 5) == ""
-    assert await queue.block_as("a", (), 0.01) is None, "one call is enough"
-    heard = await queue.beat([], worker="a")
+    assert await queue.workers.control(["a", "nobody"], mode="quiet", capacity=7) == ["a"]
+    assert await queue.leases._block_as("a", (), 5) == ""
+    assert await queue.leases._block_as("a", (), 0.01) is None, "one call is enough"
+    heard = await queue.workers.beat([], worker="a")
     assert (heard.mode, heard.capacity) == ("quiet", 7)
-    assert await queue.control(group="gpu", mode="run") == ["a", "b"]
-    heard = await queue.beat([], worker="a")
+    assert await queue.workers.control(group="gpu", mode="run") == ["a", "b"]
+    heard = await queue.workers.beat([], worker="a")
     assert (heard.mode, heard.capacity) == ("run", 7)
-    await queue.control(["a"], mode="stop")
-    await queue.register("a")
-    assert (await queue.beat([], worker="a")).mode == "stop", "the one before has not heard it"
-    await queue.register("a")
-    assert (await queue.beat([], worker="a")).mode == "run", "the one before has heard it"
+    await queue.workers.control(["a"], mode="stop")
+    await queue.workers.register("a")
+    assert (await queue.workers.beat([], worker="a")).mode == "stop", "the one before has not heard it"
+    await queue.workers.register("a")
+    assert (await queue.workers.beat([], worker="a")).mode == "run", "the one before has heard it"
     for nobody in ({}, {"workers": ["a"], "everybody": True}):
         with pytest.raises(BadArgument, match="one of these"):
-            await queue.control(mode="run", **nobody)  # type: ignore[arg-type]
+            await queue.workers.control(mode="run", **nobody)  # type: ignore[arg-type]
 
 
 async def test_a_cancelled_task_calls_its_worker(queue: Queue) -> None:
     await queue.enqueue(1, id="t")
     (lease,) = await queue.claim("a")
     await queue.cancel("t")
-    assert await queue.block_as("a", ["any"], 5) == ""
-    heard = await queue.beat([lease], worker="a")
+    assert await queue.leases._block_as("a", ["any"], 5) == ""
+    heard = await queue.workers.beat([lease], worker="a")
     assert [renewal.status for renewal in heard.renewals] == ["cancelling"]
 
 
 async def test_who_goes_gives_back_what_it_holds(queue: Queue) -> None:
     await queue.enqueue_many(range(3))
     leases = await queue.claim("a", 2)
-    assert await queue.deregister("a", leases=leases) == "deregistered"
+    assert await queue.workers.deregister("a", leases=leases) == "deregistered"
     assert [lease.payload for lease in await queue.claim("b", 3)] == [0, 1, 2]
 
 
@@ -99,12 +99,12 @@ async def test_progress_is_seen_while_a_task_runs(queue: Queue, clock: Clock) ->
     task = await queue.get("t")
     assert task is not None
     assert (task.progress, task.progress_text, task.output) == (0.25, "reading", "/var/out/t.txt")
-    log = await queue.log("t")
+    log = await queue.inspect.log("t")
     assert [line.text for line in log] == ["opened the file", "é" * 500]
     assert log[1].at - log[0].at == 1
     for n in range(150):
         await queue.progress(lease, log=str(n))
-    assert [line.text for line in await queue.log("t")] == [str(n) for n in range(50, 150)]
+    assert [line.text for line in await queue.inspect.log("t")] == [str(n) for n in range(50, 150)]
     await queue.cancel("t")
     assert await queue.progress(lease, 1) == "cancelling"
     with pytest.raises(BadArgument, match="fraction"):
@@ -118,5 +118,5 @@ async def test_a_lost_lease_has_no_progress(queue: Queue, clock: Clock) -> None:
     clock.tick(16)
     with pytest.raises(LeaseLost):
         await queue.progress(lease, 0.5)
-    await queue.purge(all=True)
-    assert await queue.log("t") == []
+    await queue.admin.purge(all=True)
+    assert await queue.inspect.log("t") == []

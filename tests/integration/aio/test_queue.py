@@ -221,7 +221,7 @@ async def test_a_lost_lease_changes_nothing(timed: Queue, clock: Clock) -> None:
     await timed.enqueue("work", id="t")
     (lost,) = await take(timed)
     clock.tick(15)
-    assert await timed.reap() == 1
+    assert await timed.admin.reap() == 1
     (held,) = await timed.claim("w2")
     assert held.fence > lost.fence
     acts: list[Callable[[Lease], Any]] = [timed.ack, timed.fail, timed.release, timed.heartbeat]
@@ -265,7 +265,7 @@ async def test_a_released_task_returns_to_its_place_and_spends_no_attempt(queue:
 async def test_settle_completes_fails_and_claims_in_one_call(queue: Queue) -> None:
     await queue.enqueue_many(range(4))
     one, two = await take(queue, 2)
-    settled = await queue.settle("w1", acks=[(one, "done")], fails=[Failure(two, b"why")], claim=10)
+    settled = await queue.leases.settle("w1", acks=[(one, "done")], fails=[Failure(two, b"why")], claim=10)
     assert (settled.acks, [fail.status for fail in settled.fails]) == (["completed"], ["retried"])
     assert [lease.payload for lease in settled.claimed.leases] == [2, 3]
 
@@ -286,13 +286,13 @@ async def test_dead_tasks_are_counted_by_kind_and_reason_1000_a_call(queue: Queu
     for _ in range(2):
         leases = await take(queue, 750)
         await queue.fail_many([Failure(lease, reason="no", retryable=False) for lease in leases])
-    whole = await queue.dead_summary()
+    whole = await queue.dead.summary()
     assert [(one.kind, one.reason, one.count) for one in whole.groups] == [("k", "no", 1500)]
     assert (whole.counted, whole.complete) == (1500, True)
-    newest = await queue.dead_summary(1200)
+    newest = await queue.dead.summary(1200)
     assert (newest.groups[0].count, newest.counted, newest.complete) == (1200, 1200, False)
     with pytest.raises(BadArgument, match="most: 0"):
-        await queue.dead_summary(0)
+        await queue.dead.summary(0)
 
 
 async def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> None:
@@ -302,8 +302,8 @@ async def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> 
         if await take(timed):
             crashes += 1
         clock.tick(20)
-        await timed.promote()
-        await timed.reap()
+        await timed.admin.promote()
+        await timed.admin.reap()
     task = await timed.get("t")
     assert task is not None
     assert (crashes, task.crashes, task.reason, task.attempts) == (5, 5, "crash_loop", 0)
@@ -314,10 +314,10 @@ async def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> 
 
 async def test_the_newest_registration_holds_the_name(queue: Queue, url: str) -> None:
     await queue.enqueue("work")
-    await queue.register("w1")
+    await queue.workers.register("w1")
     async with Adeq.from_url(url) as another:
         other = another.queue(queue.name)
-        await other.register("w1")
+        await other.workers.register("w1")
         with pytest.raises(WorkerReplaced, match="'w1'"):
             await queue.claim("w1")
         assert len(await other.claim("w1")) == 1
@@ -331,10 +331,10 @@ async def test_a_worker_that_the_server_forgot_registers_again(queue: Queue, cli
 
 
 async def test_deregistered_workers_are_not_counted(queue: Queue) -> None:
-    await queue.register("w1")
+    await queue.workers.register("w1")
     assert (await queue.stats()).workers == 1
-    assert await queue.deregister("w1") == "deregistered"
-    assert await queue.deregister("w1") == "unregistered"
+    assert await queue.workers.deregister("w1") == "deregistered"
+    assert await queue.workers.deregister("w1") == "unregistered"
     assert (await queue.stats()).workers == 0
 
 

@@ -136,19 +136,19 @@ async def test_dead_tasks_tell_what_happened_and_start_anew(queue: Queue) -> Non
     found = await queue.get("t")
     assert found is not None
     assert (found.state, found.reason, found.error, found.attempts) == ("dead", "bad", "t failed", 1)
-    assert (await queue.retry("t")).status == "retried"
-    assert (await queue.retry("t")).status == "not_dead"
-    assert (await queue.retry("nobody")).status == "not_found"
+    assert (await queue.dead.retry("t")).status == "retried"
+    assert (await queue.dead.retry("t")).status == "not_dead"
+    assert (await queue.dead.retry("nobody")).status == "not_found"
     (lease,) = await take(queue)
     assert (lease.id, lease.attempt, lease.delivery) == ("t", 1, 2)
 
 
 async def test_a_delayed_task_and_a_retry_are_run_now(queue: Queue) -> None:
     await queue.enqueue(1, id="t", delay=3600)
-    assert (await queue.run_now("t")).status == "ready"
+    assert (await queue.admin.run_now("t")).status == "ready"
     (lease,) = await take(queue)
     await queue.fail(lease, "busy", delay=3600)
-    answers = await queue.run_now_many(["t", "t", "nobody"])
+    answers = await queue.admin.run_now_many(["t", "t", "nobody"])
     assert [(one.status, one.state) for one in answers] == [
         ("ready", None),
         ("not_delayed", "ready"),
@@ -171,17 +171,17 @@ async def test_a_task_and_its_events_carry_the_trace_of_the_program(url: str, ba
 async def test_a_retry_does_not_make_a_unique_task_twice(queue: Queue) -> None:
     await bury(queue, "old", unique="report")
     await queue.enqueue(1, id="new", unique="report")
-    answer = await queue.retry("old")
+    answer = await queue.dead.retry("old")
     assert (answer.status, answer.holder) == ("conflict", "new")
 
 
-@pytest.mark.parametrize("verb", ["retry_dead", "abandon_dead"])
+@pytest.mark.parametrize("verb", ["retry_all", "abandon_all"])
 async def test_a_filter_says_which_dead_tasks_are_meant(queue: Queue, verb: str) -> None:
     for number in range(4):
         await bury(queue, f"a{number}", kind="mail", user="ann", reason="timeout")
     await bury(queue, "b", kind="mail", user="bob", reason="timeout")
     await bury(queue, "c", kind="mail", user="ann", reason="bad")
-    act = getattr(queue, verb)
+    act = getattr(queue.dead, verb)
     named = {"user": "ann", "reason": "timeout", "kind": "mail"}
     tried = await act(dry_run=True, **named)
     assert (tried.matched, tried.done) == (4, 0)
@@ -193,10 +193,10 @@ async def test_a_filter_says_which_dead_tasks_are_meant(queue: Queue, verb: str)
 
 async def test_abandoned_tasks_are_gone(queue: Queue) -> None:
     await bury(queue, "t")
-    assert [await queue.abandon("t"), await queue.abandon("nobody")] == ["abandoned", "not_found"]
+    assert [await queue.dead.abandon("t"), await queue.dead.abandon("nobody")] == ["abandoned", "not_found"]
     assert await queue.get("t") is None
     assert (await queue.enqueue(1, id="t")).status == "created"
-    assert await queue.abandon("t") == "not_dead"
+    assert await queue.dead.abandon("t") == "not_dead"
 
 
 # Lists
@@ -230,21 +230,21 @@ async def test_tasks_are_found_by_all_that_is_named_together(queue: Queue) -> No
 
 async def test_a_paused_queue_takes_in_and_gives_nothing(queue: Queue) -> None:
     await queue.enqueue(1, id="t")
-    await queue.pause()
+    await queue.admin.pause()
     assert (await queue.enqueue(2)).status == "created"
     assert (await take(queue), (await queue.stats()).mode) == ([], "paused")
-    await queue.resume()
+    await queue.admin.resume()
     assert [lease.id for lease in await take(queue)] == ["t"]
 
 
 async def test_a_draining_queue_gives_and_takes_nothing_in(queue: Queue) -> None:
     await queue.enqueue(1, id="t", rid="r")
-    await queue.drain()
+    await queue.admin.drain()
     with pytest.raises(QueueDraining, match="takes no new tasks"):
         await queue.enqueue(2)
     assert (await queue.enqueue(1, id="t", rid="r")).status == "created"  # it was, before
     assert [lease.id for lease in await take(queue, 9)] == ["t"]
-    await queue.resume()
+    await queue.admin.resume()
     assert (await queue.enqueue(2)).status == "created"
 
 
@@ -254,11 +254,11 @@ async def test_purge_deletes_what_waits_and_all_but_what_runs(queue: Queue) -> N
     await queue.enqueue(1, id="running", priority=0)
     await queue.enqueue(1, id="delayed", delay=60)
     assert [lease.id for lease in await take(queue)] == ["running"]
-    assert await queue.purge() == 1_501
+    assert await queue.admin.purge() == 1_501
     stats = await queue.stats()
     assert (stats.pending, stats.running, stats.dead) == (0, 1, 1)
     assert (await queue.enqueue(1, idempotency_key="k7")).status == "created"
-    assert await queue.purge(all=True) == 2
+    assert await queue.admin.purge(all=True) == 2
     assert (await queue.stats()).running == 1
 
 
@@ -266,7 +266,7 @@ async def test_purge_finds_every_lane(queue: Queue) -> None:
     """However many there are, and however few are left of them."""
     await queue.enqueue_many(Task(id=f"t{n}", lane=f"group/g{n}") for n in range(12_000))
     assert (await queue.stats()).more_lanes == 11_000
-    assert await queue.purge() == 12_000
+    assert await queue.admin.purge() == 12_000
     assert (await queue.stats()).ready == 0
 
 
@@ -283,7 +283,7 @@ async def test_ended_tasks_are_kept_by_number_and_by_age(queue: Queue, clock: Cl
     assert [task.id async for task in queue.iterate("completed")] == ["t2", "t3", "t4"]
     assert [task.id async for task in queue.iterate("dead")] == ["d1", "d2"]
     clock.tick(60)
-    assert (await queue.trim(), (await queue.stats()).finished) == (3, 0)
+    assert (await queue.admin.trim(), (await queue.stats()).finished) == (3, 0)
     clock.tick(60)
     await take(queue)  # claims do it, too
     assert (await queue.stats()).dead == 0

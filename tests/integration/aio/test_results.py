@@ -62,7 +62,7 @@ async def test_how_a_task_ended_without_a_result(queue: Queue) -> None:
     dead, cancelled, purged = [await queue.enqueue(word, id=word, reply=True) for word in ("dead", "out", "gone")]
     await queue.cancel("out")
     await work(queue, error="no such file")
-    await queue.purge()
+    await queue.admin.purge()
     with pytest.raises(TaskDead, match="'dead' is dead: bad") as caught:
         await dead.result(DEADLINE)
     assert (caught.value.id, caught.value.reason, caught.value.error) == ("dead", "bad", "no such file")
@@ -96,7 +96,7 @@ async def test_who_waits_in_vain_hears_why_no_worker_takes_it(
     unseen = f"no worker has been seen on queue '{queue.name}': start one, or look at its log"
     await refused(f"; {unseen}")
     await refused(f"; {unseen}")
-    await queue.register("w1")
+    await queue.workers.register("w1")
     await refused("")  # it may take all kinds
     await adeq.kinds(queue.name).publish([{"kind": "answer"}])
     unknown = f"no worker of '{queue.name}' has published the kind 'answr'; did you mean answer?"
@@ -113,7 +113,7 @@ async def test_a_result_that_is_dropped_at_once_still_reaches_who_waits(queue: Q
     await work(queue, "only for those who wait")
     assert await queue.get(receipt.id) is None
     assert await receipt.result(DEADLINE) == "only for those who wait"
-    assert (await queue.outcome(receipt.id)).status == "completed"
+    assert (await queue.inspect.outcome(receipt.id)).status == "completed"
 
 
 async def test_a_task_that_is_tried_again_is_waited_for_again(queue: Queue) -> None:
@@ -121,8 +121,8 @@ async def test_a_task_that_is_tried_again_is_waited_for_again(queue: Queue) -> N
     await work(queue, error="not yet")
     with pytest.raises(TaskDead):
         await receipt.result(DEADLINE)
-    await queue.retry(receipt.id)
-    assert (await queue.outcome(receipt.id)).status == "waiting"
+    await queue.dead.retry(receipt.id)
+    assert (await queue.inspect.outcome(receipt.id)).status == "waiting"
     worker = aio_spawn(lambda: work(queue, "now"))
     assert await receipt.result(DEADLINE) == "now"
     await aio_join(worker, DEADLINE)
@@ -132,7 +132,7 @@ async def test_results_are_bytes_json_or_nothing(queue: Queue) -> None:
     receipts = await queue.enqueue_many([Task(payload=n, reply=n % 2 == 0) for n in range(4)])
     leases = await queue.claim("w1", 4)
     await queue.ack_many(list(zip(leases, [b"\xff\x00", None, "text", {"a": [1.5, None]}], strict=True)))
-    outcomes = [await queue.ended(receipt.id) for receipt in receipts]
+    outcomes = [await queue.inspect.ended(receipt.id) for receipt in receipts]
     assert [outcome.data for outcome in outcomes] == [b"\xff\x00", b"", b'"text"', b'{"a":[1.5,null]}']
     assert [await receipt.result() for receipt in receipts[1:]] == [None, "text", {"a": [1.5, None]}]
 

@@ -50,7 +50,7 @@ async def test_a_task_goes_from_an_instance_to_its_group_to_any(queue: Queue, cl
     clock.tick(29)
     assert await take(queue, lanes=["group/gpu", "any"]) == []
     clock.tick(1)
-    await queue.expire()
+    await queue.admin.expire()
     task = await queue.get("t")
     assert task is not None
     assert (task.lane, task.fallback) == ("group/gpu", ("any",))
@@ -63,9 +63,9 @@ async def test_a_task_goes_from_an_instance_to_its_group_to_any(queue: Queue, cl
 async def test_a_task_that_nobody_takes_fails_where_it_says_so(queue: Queue, clock: Clock) -> None:
     await queue.enqueue(1, id="t", lane="group/gpu", fallback=["any", "fail"], fallback_after=10)
     clock.tick(10)
-    await queue.expire()
+    await queue.admin.expire()
     clock.tick(10)
-    await queue.expire()
+    await queue.admin.expire()
     task = await queue.get("t")
     assert task is not None
     assert (task.state, task.reason) == ("dead", "nobody_came")

@@ -13,12 +13,12 @@ async def test_runs_are_read_in_the_order_of_their_starts(timed: Queue, clock: C
     clock.tick(1)
     await timed.snooze((await timed.claim("b"))[0], 5)
     clock.tick(5)
-    await timed.promote()
+    await timed.admin.promote()
     await timed.fail((await timed.claim("c"))[0], ValueError("no route"), delay=1)
     clock.tick(1)
-    await timed.promote()
+    await timed.admin.promote()
     await timed.ack((await timed.claim("d"))[0], "done")
-    runs = await timed.runs("t")
+    runs = await timed.inspect.runs("t")
     assert [(run.outcome, run.worker, run.delivery, run.attempt) for run in runs] == [
         ("released", "a", 1, 1),
         ("snoozed", "b", 2, 1),
@@ -29,7 +29,7 @@ async def test_runs_are_read_in_the_order_of_their_starts(timed: Queue, clock: C
     assert [run.seconds for run in runs] == pytest.approx([0, 0, 0, 0])
     assert runs[2].error is not None
     assert runs[2].error.endswith("ValueError: no route\n")
-    assert await timed.runs("nobody") == []
+    assert await timed.inspect.runs("nobody") == []
 
 
 async def test_runs_are_found_in_any_partition(adeq: Adeq, base_name: str) -> None:
@@ -39,5 +39,5 @@ async def test_runs_are_found_in_any_partition(adeq: Adeq, base_name: str) -> No
     for part in parts:
         for lease in await part.claim("w", 12):
             await part.release(lease)
-    found: list[list[TaskRun]] = [await queue.runs(id) for id in ids]
+    found: list[list[TaskRun]] = [await queue.inspect.runs(id) for id in ids]
     assert [[run.outcome for run in runs] for runs in found] == [["released"]] * 12

@@ -324,20 +324,20 @@ async def test_each_time_fires_when_it_has_come(queue: Queue, clock: Clock) -> N
 async def test_nothing_is_due_where_there_is_none(queue: Queue) -> None:
     fired = await queue.schedules.fire_due()
     assert (fired.firings, fired.now, fired.next) == ([], BEGIN, None)
-    assert (await queue.claim_once("w", 1)).next_firing is None
+    assert (await queue.leases.claim_once("w", 1)).next_firing is None
 
 
 async def test_a_claim_tells_when_the_next_is_due(queue: Queue, clock: Clock) -> None:
     await queue.schedules.set("b", Every(MINUTE))
     await queue.schedules.set("a", Every(HOUR))
-    assert (await queue.claim_once("w", 1)).next_firing == BEGIN + 20
-    assert (await queue.settle("w", claim=1)).claimed.next_firing == BEGIN + 20
+    assert (await queue.leases.claim_once("w", 1)).next_firing == BEGIN + 20
+    assert (await queue.leases.settle("w", claim=1)).claimed.next_firing == BEGIN + 20
     clock.tick(30)
-    assert (await queue.claim_once("w", 1)).next_firing == BEGIN + 20
+    assert (await queue.leases.claim_once("w", 1)).next_firing == BEGIN + 20
     await queue.schedules.pause("b")
-    assert (await queue.claim_once("w", 1)).next_firing == 3600
+    assert (await queue.leases.claim_once("w", 1)).next_firing == 3600
     await queue.schedules.remove("a")
-    assert (await queue.claim_once("w", 1)).next_firing is None
+    assert (await queue.leases.claim_once("w", 1)).next_firing is None
 
 
 async def test_all_times_that_came_fire_in_order(queue: Queue, clock: Clock) -> None:
@@ -699,9 +699,9 @@ async def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, ad
 
 async def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
     await queue.schedules.set("s", Every(MINUTE), overlap="allow")
-    await queue.drain()
+    await queue.admin.drain()
     clock.tick(20)
-    assert (await queue.claim_once("w", 1)).next_firing is None
+    assert (await queue.leases.claim_once("w", 1)).next_firing is None
     with pytest.raises(QueueDraining):
         await queue.schedules.fire_due()
     with pytest.raises(QueueDraining):
@@ -713,8 +713,8 @@ async def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) ->
     assert (await queue.schedules.set("other", Every(HOUR))).status == "created"
     assert await queue.schedules.pause("other") == "done"
     clock.tick(MINUTE)
-    await queue.resume()
-    assert (await queue.claim_once("w", 1)).next_firing == BEGIN + 20
+    await queue.admin.resume()
+    assert (await queue.leases.claim_once("w", 1)).next_firing == BEGIN + 20
     assert await fire(queue) == [("s", 20, "fired"), ("s", 80, "fired")]
 
 

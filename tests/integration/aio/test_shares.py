@@ -55,28 +55,28 @@ async def test_fair_is_true_or_false(plain: Queue, fair: Any) -> None:
 
 
 async def test_weights_are_set_and_taken_away(plain: Queue) -> None:
-    assert await plain.shares.all() == {}
+    assert await plain.shares.list() == {}
     await plain.shares.set("bob", 2)
     await plain.shares.set("ann", 0.01)
     await plain.shares.set("cid", 33.333)
     await plain.shares.set("dora", 100)
-    assert await plain.shares.all() == {"ann": 0.01, "bob": 2.0, "cid": 33.33, "dora": 100.0}
+    assert await plain.shares.list() == {"ann": 0.01, "bob": 2.0, "cid": 33.33, "dora": 100.0}
     assert [await plain.shares.get(user) for user in ("bob", "nobody")] == [2.0, 1.0]
     await plain.shares.set("bob", 1)
     await plain.shares.set("nobody", 1)
     assert await plain.shares.get("bob") == 1.0
-    assert "bob" not in await plain.shares.all()
+    assert "bob" not in await plain.shares.list()
 
 
 async def test_what_is_rounded_to_one_is_one(plain: Queue) -> None:
     await plain.shares.set("ann", 1.004)
-    assert await plain.shares.all() == {}
+    assert await plain.shares.list() == {}
 
 
 async def test_hundreds_of_weights_are_listed_by_user(plain: Queue) -> None:
     for n in reversed(range(1200)):
         await plain.shares.set(f"u{n:04}", n % 99 + 1.5 if n < 500 else 0.5)
-    weights = await plain.shares.all()
+    weights = await plain.shares.list()
     assert list(weights.items()) == [(f"u{n:04}", n % 99 + 1.5 if n < 500 else 0.5) for n in range(1200)]
 
 
@@ -84,7 +84,7 @@ async def test_hundreds_of_weights_are_listed_by_user(plain: Queue) -> None:
 async def test_a_weight_that_is_none_is_refused(plain: Queue, weight: Any) -> None:
     with pytest.raises(BadArgument, match=f"weight: {weight!r} is not accepted; allowed: 0.01 to 100"):
         await plain.shares.set("ann", weight)
-    assert await plain.shares.all() == {}
+    assert await plain.shares.list() == {}
 
 
 @pytest.mark.parametrize("user", ["", "a b", "a,b", "u" * 201, "ü" * 101, "ü\u3000"])
@@ -100,7 +100,7 @@ async def test_a_user_may_be_as_long_as_an_id(queue: Queue) -> None:
     await queue.shares.set(user, 2)
     await fill(queue, user, 6)
     await fill(queue, "ann", 3)
-    assert await queue.shares.all() == {user: 2.0}
+    assert await queue.shares.list() == {user: 2.0}
     assert Counter(await turns(queue, 6)) == {"u": 4, "a": 2}
 
 

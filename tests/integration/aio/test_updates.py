@@ -71,9 +71,9 @@ async def test_lines_that_the_log_has_dropped_are_not_told_again(queue: Queue) -
     await queue.enqueue("work", id="t")
     (lease,) = await queue.claim("w1", 1)
     updates = queue.updates("t", timeout=DEADLINE)
-    await queue.progress_many([(lease, {"line": f"line {n}"}) for n in range(LOG_KEEPS)])
+    await queue.leases.progress_many([(lease, {"line": f"line {n}"}) for n in range(LOG_KEEPS)])
     assert len((await following(updates)).log) == LOG_KEEPS
-    await queue.progress_many([(lease, {"line": "again"}) for n in range(3)])
+    await queue.leases.progress_many([(lease, {"line": "again"}) for n in range(3)])
     assert [line.text for line in (await following(updates)).log] == ["again"] * 3
 
 
@@ -82,7 +82,7 @@ async def test_how_tasks_end(queue: Queue) -> None:
     await queue.cancel("out")
     (lease,) = await queue.claim("w1", 1)
     await queue.fail(lease, "no such file", reason="bad", retryable=False)
-    await queue.purge()
+    await queue.admin.purge()
     (last,) = await rest(dead.updates())
     assert last.outcome
     assert (last.state, last.outcome.reason, last.outcome.error, last.result) == ("dead", "bad", "no such file", None)

@@ -123,7 +123,7 @@ def test_payloads_that_grow(url: str, queue: Queue, file: Path) -> None:
     payload, headers = f"[{','.join(['1e15'] * 55_000)}]", json.dumps({"h": "x" * 4000})
     file.write_text(f'{{"payload": {payload}, "headers": {headers}}}\n' * 20)
     assert "20 created in" in upload(url, queue, file).stdout
-    assert queue.purge() == 20
+    assert queue.admin.purge() == 20
 
 
 def test_an_empty_file(url: str, queue: Queue, file: Path) -> None:
@@ -248,12 +248,12 @@ def test_a_server_that_is_away(url: str, queue: Queue, file: Path, monkeypatch: 
 
 def test_a_queue_that_is_drained(url: str, queue: Queue, file: Path) -> None:
     queue.enqueue()
-    queue.drain()
+    queue.admin.drain()
     write(file, numbered(3))
     ended = upload(url, queue, file)
     assert ended.status == 1
     assert "takes no new tasks" in ended.stderr
-    queue.resume()
+    queue.admin.resume()
     assert upload(url, queue, file).status == 0
     assert queue.stats().ready == 4
 

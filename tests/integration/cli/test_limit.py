@@ -79,7 +79,7 @@ def test_set_says_whether_it_was_so_already(place: Place) -> None:
     status = {"queue": place.queue.name, "key": "user:ann", "concurrency": 2, "burst": 10, "policy": "reject"}
     for said in ("set", "unchanged"):
         found = answer("limit", "set", *rule, *place.there)
-        digest = place.queue.limits.inspect("user:ann").digest
+        digest = place.queue.limits.get("user:ann").digest
         assert found == {**status, "status": said, "rate": pytest.approx(1 / 6), "digest": digest}
     assert limit(place, "set", *rule).stdout == "unchanged user:ann: 2 at a time, 10 in 1 min; reject\n"
     assert limit(place, "set", "user:ann", "--concurrency", "2").stdout == "set user:ann: 2 at a time; queue\n"
@@ -89,7 +89,7 @@ def test_limits_and_settings_are_set_only_as_they_were_seen(place: Place) -> Non
     new = ("limit", "set", "all", *place.there, "--expect", "none", "--concurrency")
     assert answer(*new, "2")["status"] == "set"
     assert "ADEQ_STALE" in error(1, *new, "3")
-    seen = place.queue.limits.inspect("all").digest
+    seen = place.queue.limits.get("all").digest
     assert limit(place, "set", "all", "--concurrency", "4", "--expect", seen).stdout.startswith("set all: 4")
     configure = ("queue", "configure", place.queue.name, "--url", place.url)
     digest = answer(*configure, "--lease", "20")["settings"]["digest"]

@@ -53,13 +53,13 @@ def busy(domain: Domain) -> Domain:
     domain.ask("db:1", "cid", priority=9)
     domain.ask("doc:1", "bob", "shared")
     domain.ask("doc:1", "dan", "shared")
-    domain.locks.set_capacity("gpu", 4, silent=LONG)
+    domain.locks.capacities.set("gpu", 4, silent=LONG)
     domain.ask("gpu", "eve", "permit", permits=3)
     return domain
 
 
 def held(domain: Domain, resource: str) -> list[str]:
-    return [one.owner for one in domain.locks.show(resource).holders]
+    return [one.owner for one in domain.locks.get(resource).holders]
 
 
 # ls, show, domains, stats
@@ -216,7 +216,7 @@ def test_graph(busy: Domain) -> None:
 
 
 def test_graph_to_be_drawn(busy: Domain) -> None:
-    graph = busy.locks.graph()
+    graph = busy.locks.inspect.graph()
     assert adeq("lock", "graph", "--format", "mermaid", *busy.there).stdout == graph.mermaid()
     assert adeq("lock", "graph", "--format", "dot", *busy.there, "-o", "json").stdout == graph.dot()
 
@@ -252,15 +252,15 @@ def test_graph_of_a_deadlock(domain: Domain) -> None:
 
 
 def test_release(busy: Domain) -> None:
-    holder = busy.locks.show("db:1").holders[0]
+    holder = busy.locks.get("db:1").holders[0]
     found = answer("lock", "force-release", "db:1", "--reason", "stuck", "--yes", *busy.there)
     (lost,) = found["released"]
     assert (lost["rid"], lost["owner"], lost["agent"]) == (holder.rid, "ann/1", "ann")
     assert lost["locks"][0]["fence"] == holder.locks[0].fence
     assert found["fence"] > lost["locks"][0]["fence"]
     assert held(busy, "db:1") == ["bob"]
-    assert [state.outcome for state in busy.locks.poll([holder.rid])] == ["revoked"]
-    assert busy.locks.show("db:1").holders[0].locks[0].fence > found["fence"]
+    assert [state.outcome for state in busy.locks.admin.poll([holder.rid])] == ["revoked"]
+    assert busy.locks.get("db:1").holders[0].locks[0].fence > found["fence"]
 
 
 def test_release_of_one_owner(busy: Domain) -> None:
@@ -344,7 +344,7 @@ def test_drain_and_remove_a_capacity(busy: Domain) -> None:
     assert adeq("lock", "capacity", "drain", "gpu", *busy.there).stdout == "gpu gives no more permits, 3 are in use\n"
     assert busy.ask("gpu", "fay", "permit").reason == "draining"
     assert "permits of 'gpu' are in use" in error(1, "lock", "capacity", "rm", "gpu", *busy.there)
-    busy.locks.force_release("gpu", "test")
+    busy.locks.admin.force_release("gpu", "test")
     assert adeq("lock", "capacity", "rm", "gpu", *busy.there).stdout == "gpu no longer has a capacity\n"
     assert answer("lock", "capacity", "ls", *busy.there) == []
     for verb in ("drain", "rm"):

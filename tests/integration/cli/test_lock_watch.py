@@ -41,12 +41,12 @@ def ask(client: Adeq, locks: Locks, resource: str, owner: str, **options: Any) -
 
 
 def test_a_domain_as_json(url: str, locks: Locks) -> None:
-    locks.set_capacity("gpu", 3)
+    locks.capacities.set("gpu", 3)
     with watching(locks, url, "-o", "jsonl") as watch:
         with locks.acquire("db:1", owner="ann/1", agent="ann") as grant:
             pass
         locks.take_many([("a", "shared"), LockRequest(resource="gpu", mode="permit", permits=2)], owner="bob")
-        locks.force_release("a", "stuck since=noon by all")
+        locks.admin.force_release("a", "stuck since=noon by all")
         acquired, released, many, forced = map(json.loads, watch.until("noon"))
         assert watch.interrupt() == 0
     assert acquired == {
@@ -74,7 +74,7 @@ def test_one_resource(url: str, client: Adeq, locks: Locks) -> None:
         ask(client, locks, "other", "ann")
         ask(client, locks, "db:1", "cid", mode="shared")
         assert ask(client, locks, "db:1", "bob").status == "deadlock"
-        locks.force_release("db:1", "\x1b[31mstuck")
+        locks.admin.force_release("db:1", "\x1b[31mstuck")
         lines = watch.until("promoted")
     assert not any("other exclusive" in line for line in lines)
     time = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"

@@ -100,9 +100,9 @@ def test_what_cannot_be_moved_does_not_keep_the_others_from_it(own: EmbeddedServ
 
 def test_a_worker_of_an_older_release_is_named(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client, redis.Redis.from_url(own.url) as root:
-        client.queue("old").register("w1")
+        client.queue("old").workers.register("w1")
         root.hdel("ade:{queue:old}:worker:w1", "layout")
-        assert client.queue("old").workers()[0].layout == 1
+        assert client.queue("old").workers.list()[0].layout == 1
         root.hset("ade:{queue:old}:worker:w1", "layout", 0)
         ended = adeq("scripts", "migrate", "-q", "old", "--url", own.url)
         assert (ended.status, layouts(own)) == (1, [b"0", b"0"])

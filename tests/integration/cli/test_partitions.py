@@ -81,7 +81,7 @@ def test_workers(queue: PartitionedQueue, told: Any) -> None:
     assert worker["name"] == "w1"
     assert answer("worker", "show", "w1", **told)["mode"] == "run"
     assert answer("worker", "quiet", "w1", **told)["workers"] == [{"worker": "w1", "status": "asked"}]
-    known = [queue.part(part.tag).worker("w1") for part in queue.partitions()]
+    known = [queue.part(part.tag).workers.get("w1") for part in queue.partitions()]
     assert [one.mode for one in known if one] == ["quiet"] * len([one for one in known if one])
 
 

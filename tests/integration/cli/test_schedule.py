@@ -361,7 +361,7 @@ def test_trigger(some: Place) -> None:
 
 
 def test_trigger_in_a_queue_that_drains(some: Place) -> None:
-    some.queue.drain()
+    some.queue.admin.drain()
     assert "ADEQ_DRAINING" in error(1, "schedule", "trigger", "often", *some.there)
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from pyadeq import Adeq, PartitionedQueue, Queue
-from pyadeq._sync.queue.leases import QueueLeases
 from pyadeq._sync.queue.workers import QueueWorkers
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
@@ -119,7 +118,7 @@ def test_a_lost_lock_ends_the_command(client: Adeq, place: dict[str, Any], tmp_p
     words = ["lock", "run", "deploy", "--ttl", "1s", "--", "sh", "-c", script]
     with subprocess.Popen([*COMMAND, *words], env=environment(**place), cwd=tmp_path, stderr=subprocess.PIPE) as run:
         wait_until((tmp_path / "ran").exists)
-        client.locks("default").force_release("deploy", "a test")
+        client.locks("default").admin.force_release("deploy", "a test")
         assert run.wait(DEADLINE) == 1
         if sys.platform == "linux":  # a shell does not end its programs
             assert not Path("/proc", (tmp_path / "ran").read_text().strip(), "exe").exists()
@@ -210,7 +209,7 @@ def test_a_claim_that_comes_with_a_signal_is_given_back(
         return acts
 
     for owner, name in (
-        (QueueLeases if partitions == 1 else PartitionedQueue, "claim"),
+        (Queue if partitions == 1 else PartitionedQueue, "claim"),
         (QueueWorkers, "deregister"),
         (tickets, "as_json"),
     ):

@@ -102,7 +102,7 @@ def test_the_result_is_printed_when_the_task_has_ended(url: str, queue: Queue) -
 
 def test_who_asks_for_a_result_hears_that_there_is_none(url: str, queue: Queue) -> None:
     queue.enqueue(1, id="t1", lane="group/a", fallback=["group/b", "fail"], fallback_after=0)
-    while queue.expire():
+    while queue.admin.expire():
         pass
     queue.enqueue(1, id="t2")
     queue.cancel("t2")
@@ -261,12 +261,12 @@ def test_show_draws_the_runs(url: str, queue: Queue) -> None:
     queue.enqueue(id="t1")
     queue.release(queue.claim("w1")[0])
     queue.fail(queue.claim("w2")[0], "Traceback\n  odd\nValueError: no route\n", reason="ValueError", delay=0)
-    queue.promote()
+    queue.admin.promote()
     queue.claim("w3")
     shown = adeq("task", "show", queue.name, "t1", "--url", url).stdout.partition("\nruns\n")[2].splitlines()
     assert [line.split()[0] for line in shown] == ["run", "1", "2", "3"]
     assert [shown[0].index(head) for head in ("started", "worker", "outcome")] == [
-        shown[3].index(cell) for cell in (iso(queue.runs("t1")[2].started), "w3", "running")
+        shown[3].index(cell) for cell in (iso(queue.inspect.runs("t1")[2].started), "w3", "running")
     ]
     assert shown[1].split()[4:] == ["w1", "released"]
     assert shown[2].endswith("w2      failed    ValueError: no route")

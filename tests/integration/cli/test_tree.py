@@ -441,8 +441,8 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
             else:
                 found.configure()
         client.events("queue", "x").register("x")
-        locks.set_capacity("x", 4)
-        locks.set_capacity("gpu:0", 4, silent=60)
+        locks.capacities.set("x", 4)
+        locks.capacities.set("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
         client.rates("default").set_rule("mail:send", limit=1000, period=86_400, burst=10)
         config = client.config("default")

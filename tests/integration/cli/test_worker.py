@@ -221,7 +221,7 @@ def test_a_function_runs_for_several_queues_and_restarts_as_a_whole(start: Start
         other.workers.control(["w1"], mode="restart")
         wait_until(lambda: worker.log.count("worker started") == 4)
         assert [one.run(2, wait=DEADLINE) for one in (queue, other)] == [2, 2]
-        queue.register("w1")  # elsewhere: this worker ends with an error, and so does the process
+        queue.workers.register("w1")  # elsewhere: this worker ends with an error, and so does the process
         queue.enqueue()
         assert worker.ended() == 1
         assert "worker stopped queue=" + other.name in worker.log
@@ -372,7 +372,7 @@ def test_who_is_meant_must_be_said(arguments: list[str]) -> None:
 
 
 def test_all_are_asked_only_after_a_yes(queue: Queue, place: dict[str, Any]) -> None:
-    queue.register("w1")
+    queue.workers.register("w1")
     assert "controls all workers of queue" in error(2, "worker", "stop", "--all", **place)
 
 

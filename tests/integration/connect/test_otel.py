@@ -552,8 +552,8 @@ async def test_a_run_that_is_not_sampled_is_not_kept(url: str, base_name: str, s
         queue = adeq.queue(base_name)
         await queue.enqueue(kind="bad", id="t", max_attempts=1)
         async with working(queue, handle):
-            assert (await queue.ended("t")).status == "dead"
-        await queue.retry("t")
+            assert (await queue.inspect.ended("t")).status == "dead"
+        await queue.dead.retry("t")
         (lease,) = await queue.claim()
         assert "run_trace" not in lease.record
 

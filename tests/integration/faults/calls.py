@@ -43,7 +43,7 @@ def acquire(adeq: Adeq, name: str) -> Callable[[], Any]:
 
 def renew(adeq: Adeq, name: str) -> Callable[[], Any]:
     grant = adeq.locks(name).take("door", owner="o", ttl=60)
-    return lambda: [grant.lost, *(one.status for one in adeq.locks(name).renew([grant.rid]))]
+    return lambda: [grant.lost, *(one.status for one in adeq.locks(name).admin.renew([grant.rid]))]
 
 
 def release(adeq: Adeq, name: str) -> Callable[[], Any]:

@@ -46,13 +46,13 @@ def fill(adeq: Adeq) -> None:
 NEW_WORK: dict[str, Callable[[Adeq, str], Any]] = {
     "enqueue": lambda adeq, name: adeq.queue(name).enqueue("work"),
     "configure a queue": lambda adeq, name: adeq.queue(name).configure(lease=20),
-    "retry": lambda adeq, name: adeq.queue(name).retry("dead"),
+    "retry": lambda adeq, name: adeq.queue(name).dead.retry("dead"),
     "put a schedule": lambda adeq, name: adeq.queue(name).schedules.set("s", Every(60), "work"),
     "trigger a schedule": lambda adeq, name: adeq.queue(name).schedules.trigger("there"),
     "set a limit": lambda adeq, name: adeq.queue(name).limits.set("user:ann", concurrency=1),
     "acquire": lambda adeq, name: adeq.locks(name).take("door", owner="o"),
     "configure a domain": lambda adeq, name: adeq.locks(name).configure(lease=20),
-    "set a capacity": lambda adeq, name: adeq.locks(name).set_capacity("room", 3),
+    "set a capacity": lambda adeq, name: adeq.locks(name).capacities.set("room", 3),
 }
 
 
@@ -129,7 +129,7 @@ def test_who_holds_and_waits_goes_on(adeq: Adeq, base_name: str) -> None:
     assert taken.fence > first.fence
     with FULL:
         locks.take("another", owner="third")
-    assert locks.force_release("door", "test").rids == (taken.rid,)
+    assert locks.admin.force_release("door", "test").rids == (taken.rid,)
     assert (locks.stats().held, locks.stats().waiting) == (0, 0)
     assert audit(adeq.client, locks.base) == []
 

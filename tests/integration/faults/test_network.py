@@ -122,7 +122,7 @@ def settle(stage: Stage) -> Any:
     stage.near.enqueue_many([Task(payload="work", id=id) for id in "bcd"])
     first = stage.near.claim("near", limit=2)
     stage.begin()
-    settled = stage.far.settle("far", acks=[(first[0], 1)], claim=1)
+    settled = stage.far.leases.settle("far", acks=[(first[0], 1)], claim=1)
     return settled.acks, [lease.id for lease in settled.claimed.leases]
 
 
@@ -131,14 +131,14 @@ def retry(stage: Stage) -> Any:
     (lease,) = stage.near.claim("near")
     stage.near.fail(lease, "broken", retryable=False)
     stage.begin()
-    return stage.far.retry("a").status
+    return stage.far.dead.retry("a").status
 
 
 def run_now(stage: Stage) -> Any:
     """The task is snoozed by the time that a late copy comes, and stays so."""
     stage.near.enqueue("work", id="a", delay=3600)
     stage.begin()
-    status = stage.far.run_now("a").status
+    status = stage.far.admin.run_now("a").status
     (lease,) = stage.near.claim("near")
     return status, stage.near.snooze(lease, 3600).status
 
@@ -217,8 +217,8 @@ def acquire_after_a_wait(doors: Doors) -> Any:
     doors.begin()
     rid = waiting(doors.far)
     grant.release()
-    (state,) = doors.far.poll([rid])
-    return state.status, doors.far.release([rid])
+    (state,) = doors.far.admin.poll([rid])
+    return state.status, doors.far.admin.release([rid])
 
 
 def waiting(locks: Locks) -> str:
@@ -232,8 +232,8 @@ def waiting(locks: Locks) -> str:
 def renew(doors: Doors) -> Any:
     grant = doors.near.take("door", owner="near")
     doors.begin()
-    (renewed,) = doors.far.renew([grant.rid])
-    return renewed.status, doors.near.release([grant.rid])
+    (renewed,) = doors.far.admin.renew([grant.rid])
+    return renewed.status, doors.near.admin.release([grant.rid])
 
 
 def release_lock(doors: Doors) -> Any:
@@ -256,7 +256,7 @@ def cancel_request(doors: Doors) -> Any:
     grant = doors.near.take("door", owner="near")
     rid = waiting(doors.far)
     doors.begin()
-    status = doors.far.cancel([rid])
+    status = doors.far.admin.cancel([rid])
     grant.release()
     return status
 
@@ -264,7 +264,7 @@ def cancel_request(doors: Doors) -> Any:
 def force_release(doors: Doors) -> Any:
     grant = doors.near.take("door", owner="near")
     doors.begin()
-    forced = doors.far.force_release("door", "test")
+    forced = doors.far.admin.force_release("door", "test")
     return forced.rids == (grant.rid,), doors.near.take("door", owner="heir").lost
 
 
@@ -282,7 +282,7 @@ LOCK_STORIES = [
 
 def told_of(client: Any, locks: Locks) -> Any:
     names = [entry[b"event"] for _, entry in client.xrange(f"{locks.base}:events")]
-    door = locks.show("door")
+    door = locks.get("door")
     return names, [holder.owner for holder in door.holders], door.waiting
 
 

@@ -101,7 +101,7 @@ def test_a_lock_is_kept(near: Adeq, network: Network, base_name: str) -> None:
     heir = locks.take("door", owner="heir", wait=0)
     assert heir.fence > grant.fence
     network.deliver()
-    assert [holder.rid for holder in locks.show("door").holders] == [heir.rid]
+    assert [holder.rid for holder in locks.get("door").holders] == [heir.rid]
     entries: Any = near.client.xrange(f"{locks.base}:events")
     names = [entry[b"event"].decode() for _, entry in entries]
     assert names == ["lock.acquired", "lock.released", "lock.acquired"]

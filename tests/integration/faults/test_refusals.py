@@ -132,7 +132,7 @@ def test_a_call_is_refused_and_changes_nothing(
         assert (refused.value.retryable, refused.value.may_have_applied) == (True, False)
         assert stored(observer, queue.base, locks.base) == before
         assert queue.stats().now > 0  # reads go on
-        assert locks.show("door").waiting == 0
+        assert locks.get("door").waiting == 0
     assert call() == answer
     # A release that failed goes on in the background.
     wait_until(lambda: not audit(adeq.client, queue.base) + audit(adeq.client, locks.base))
@@ -244,7 +244,7 @@ def test_who_waits_for_a_lock_is_told_and_leaves_nothing_in_line(
     assert isinstance(refused, TransportError)
     assert refused.retryable
     wait_until(lambda: locks.stats().waiting == 0)
-    assert [holder.rid for holder in locks.show("door").holders] == [grant.rid]
+    assert [holder.rid for holder in locks.get("door").holders] == [grant.rid]
     grant.release()
     assert locks.stats().held == 0
 

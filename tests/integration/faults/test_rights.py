@@ -53,8 +53,8 @@ CALLS: dict[str, Callable[[Adeq, str], Any]] = {
     "claim": lambda adeq, name: adeq.queue(name).claim("w"),
     "stats": lambda adeq, name: adeq.queue(name).stats(),
     "acquire": lambda adeq, name: adeq.locks(name).take("door", owner="o"),
-    "show": lambda adeq, name: adeq.locks(name).show("door"),
-    "wait": lambda adeq, name: adeq.queue(name).block(["any"], 1),
+    "show": lambda adeq, name: adeq.locks(name).get("door"),
+    "wait": lambda adeq, name: adeq.queue(name).leases.block(["any"], 1),
 }
 FORBIDDEN = [
     ("-evalsha", ["enqueue", "claim", "acquire"]),
@@ -149,7 +149,7 @@ def test_a_script_that_may_not_go_on_says_what_is_to_be_done(
 ) -> None:
     """The server does not undo what a script has done. `adeq doctor` finds what is missing before."""
     root.queue(base_name).enqueue("work")
-    modest.queue(base_name).register("w")
+    modest.queue(base_name).workers.register("w")
     allow(root, f"-{command}")
     with pytest.raises(TransportError, match=r"may not run a command .* half done; run adeq doctor") as refused:
         CALLS[call](modest, base_name)

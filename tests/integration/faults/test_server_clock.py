@@ -123,12 +123,12 @@ def test_a_domain_goes_on_from_where_it_was(url: str, locks: Locks, clock: Clock
     with Adeq.from_url(url, clock=clock) as dies:
         grant = dies.locks(locks.name).take("door", owner="dies", ttl=30, wait=0)
     clock.tick(-HOUR)
-    locks.reap()
+    locks.admin.reap()
     assert locks.stats().now == before
     clock.tick(29.9)
-    assert locks.show("door").held == 1
+    assert locks.get("door").held == 1
     clock.tick(0.2)
-    locks.reap()
+    locks.admin.reap()
     heir = locks.take("door", owner="heir", wait=0)
     assert heir.fence > grant.fence
     assert heir.deadline > before + 30
@@ -147,7 +147,7 @@ def test_a_clock_that_steps_forward_again_ends_leases_early(queue: Queue, locks:
     assert [one.delivery for one in queue.claim("heir")] == [2]
     assert queue.ack_many([(lease, None)]) == ["lease_lost"]
     assert locks.stats().now >= before + HOUR
-    locks.reap()
+    locks.admin.reap()
     assert locks.take("door", owner="heir", wait=0).fence > grant.fence
 
 

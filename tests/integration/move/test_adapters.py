@@ -93,7 +93,7 @@ def test_tasks_come_in_the_order_of_the_old_priorities(url: str, priorities: lis
         plain = adeq.queue(f"old-order-{uuid4()}")
         receipts = plain.enqueue_many([as_queue_task(task(old)) for old in priorities])
         wanted = [receipts[place].id for place in sorted(range(len(receipts)), key=lambda place: priorities[place])]
-        plain.release_many(plain.claim("w", released, lanes=LANES))
+        plain.leases.release_many(plain.claim("w", released, lanes=LANES))
         assert [lease.id for lease in plain.claim("w", 100, lanes=LANES)] == wanted
 
 
@@ -159,7 +159,7 @@ async def test_the_life_of_a_task(queue: Queue, clock: Clock) -> None:
         with pytest.raises(TaskGone, match="there is no task"):
             await call(uuid4())
     await tasks.unregister_worker(worker, "it is done")
-    assert await queue.workers() == []
+    assert await queue.workers.list() == []
 
 
 async def test_a_task_whose_worker_is_silent_runs_again(queue: Queue, clock: Clock) -> None:
@@ -295,7 +295,7 @@ async def test_the_parent_is_notified_in_the_step_in_which_its_task_ends(queue: 
     tool, runtime = TaskTool(queue, run_now), QueueRuntime(queue, [("a", "17")], window=0)
     id = (await tool.run("hi", "coder", persist=True, description="Look", parent=AGENT)).task_id
     await tool.run("hi", "coder", persist=True, parent=AGENT, silent=True)
-    assert await queue.length([f"group/{AGENT}"]) == [0]
+    assert await queue.inspect.length([f"group/{AGENT}"]) == [0]
     assert await tool.tasks.dequeue(uuid4())
     if end == "completed":
         await tool.tasks.complete(id, {"ok": 1})
@@ -331,7 +331,7 @@ async def test_a_parent_in_another_slot_is_notified_once(adeq: Adeq, queue: Queu
     assert text
     assert text.startswith(f'Agent "coder": completed (task {id})\nresult: {{"long":"é')
     assert (len(text), text[-1]) == (65_537, "…")  # what fits into a payload
-    assert await inbox.length([f"group/{AGENT}"]) == [0]
+    assert await inbox.inspect.length([f"group/{AGENT}"]) == [0]
     ended = await queue.get(f"{id}.ended")
     assert ended
     assert ended.max_attempts == 1000
@@ -489,9 +489,9 @@ async def test_a_full_or_draining_queue_gives_null_and_clear_deletes(queue: Queu
     runtime = QueueRuntime(queue)
     assert await runtime.length() == 0
     await runtime.enqueue(message("1"))
-    await queue.drain()
+    await queue.admin.drain()
     assert await runtime.enqueue(message("2")) is None
-    await queue.resume()
+    await queue.admin.resume()
     assert [await runtime.clear(), await runtime.length()] == [1, 0]
 
 
@@ -526,7 +526,7 @@ async def test_the_old_queue_is_read_until_the_change_and_nothing_comes_twice(qu
     await queue.ack((await queue.claim(limit=1, lanes=[f"group/{AGENT}"]))[0])
     await both.try_dequeue(None)
     assert different == [added[1].id]
-    await queue.drain()
+    await queue.admin.drain()
     late = await both.enqueue(message("e"))
     assert late
     assert different == [added[1].id, late.id]  # the old side has it, and decides
@@ -571,7 +571,7 @@ async def test_what_the_old_queue_gives_out_too_early_does_not_come_twice(
 
     monkeypatch.setattr(Mailbox, "enqueue", late)
     assert await both.enqueue(message("a"))
-    assert (different, await queue.length([f"group/{AGENT}"])) == ([], [0])
+    assert (different, await queue.inspect.length([f"group/{AGENT}"])) == ([], [0])
 
 
 async def _all(runtime: QueueRuntime) -> AsyncIterator[DequeuedBatch]:

@@ -196,7 +196,7 @@ def test_a_killed_move_goes_on_and_can_be_rolled_back(
                 migrate(at=killed_at(at, 1)).rollback()
         result = migrate().rollback()
         assert (old.layout(), result.digest, result.stayed.as_json()) == (before, digest, [])
-        assert (ids_in(queue), queue.inspect.stats().mode) == ([], "running")
+        assert (ids_in(queue), queue.stats().mode) == ([], "running")
         with suppress(Killed):
             migrate(at=killed_at(step, nth)).move()
         migrate().move()
@@ -400,7 +400,7 @@ def test_a_command_whose_lock_ran_out_has_done_its_work_if_no_other_one_has_begu
 
         def at(step: str) -> None:
             if step == "marked":
-                (held,) = [one for one in adeq.locks("migrate").inspect.iterate() if one.state == "held"]
+                (held,) = [one for one in adeq.locks("migrate").iterate() if one.state == "held"]
                 adeq.locks("migrate").admin.force_release(held.locks[0].resource, "it stood still")
 
         assert migrate(at=at).move().moved == 1
@@ -473,12 +473,12 @@ def test_a_rollback_out_of_a_queue_that_is_drained(
     before = old.layout()
     with pytest.raises(Killed):
         migrate(at=killed_at("taken", 2)).move()
-    queue.drain()
+    queue.admin.drain()
     with pytest.raises(Killed):
         migrate(at=killed_at("cancelled", 1)).rollback()
-    assert queue.inspect.stats().mode == "paused"
+    assert queue.stats().mode == "paused"
     migrate().rollback()
-    assert (old.layout(), queue.inspect.stats().mode) == (before, "draining")
+    assert (old.layout(), queue.stats().mode) == (before, "draining")
 
 
 def test_old_workers_take_what_was_put_back(

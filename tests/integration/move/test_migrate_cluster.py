@@ -52,7 +52,7 @@ def test_jobs_of_rq_move_into_a_cluster_and_back(
             assert layout(old) == before
         assert answer("--cluster", "migrate", "cleanup", *where, "--name", "rq")["deleted"] == 24
         for name in names:
-            adeq.queue(name).purge(all=True)
+            adeq.queue(name).admin.purge(all=True)
 
 
 def test_a_mirror_in_a_cluster(old_server: EmbeddedServer, cluster: ThreePrimaries, base_name: str) -> None:
@@ -69,7 +69,7 @@ def test_a_mirror_in_a_cluster(old_server: EmbeddedServer, cluster: ThreePrimari
         old_layout.write(adeq, old, 6, queue.name)
         assert (migration().shadow().equal, migration().cutover().moved) == (6, 6)
         old_layout.write(adeq, old, 7, queue.name)
-        assert [task.payload for task in queue.inspect.get_many(["task-1", "task-7"]) if task] == [
+        assert [task.payload for task in queue.get_many(["task-1", "task-7"]) if task] == [
             {"number": 1},
             {"number": 7},
         ]
@@ -78,4 +78,4 @@ def test_a_mirror_in_a_cluster(old_server: EmbeddedServer, cluster: ThreePrimari
         after = layout_of(old)[b"ade:queue:tasks"]
         assert [fields[b"taskId"] for fields in after] == [b"task-%d" % number for number in range(2, 8)]
         assert after[:4] == before[b"ade:queue:tasks"][1:]
-        queue.purge(all=True)
+        queue.admin.purge(all=True)

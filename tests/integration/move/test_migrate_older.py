@@ -73,7 +73,7 @@ class Case:
         lanes = [*self.queue.stats().lanes]
         ids = [task.id for lane in lanes for task in self.queue.iterate("ready", lane=lane)]
         ids += [task.id for task in self.queue.iterate("delayed")]
-        return [self.layout.number(task.payload) for task in self.queue.inspect.get_many(ids) if task]
+        return [self.layout.number(task.payload) for task in self.queue.get_many(ids) if task]
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def case(queue: Queue, old: Redis, url: str, monkeypatch: pytest.MonkeyPatch) ->
     with Adeq.from_url(url) as adeq:
         yield lambda name: Case(name, old, adeq, queue)
         with suppress(AdeqError):
-            adeq.queue(f"{queue.name}.mirror").purge(all=True)
+            adeq.queue(f"{queue.name}.mirror").admin.purge(all=True)
 
 
 def layout_of(old: Redis) -> dict[bytes, Any]:
@@ -309,7 +309,7 @@ def test_what_the_lists_have(case: Callable[[str], Case]) -> None:
     hashes = {key: one.old.hgetall(key) for key in one.old.scan_iter("hero:job:j?")}
     assert one.migration().move().moved == 4
     assert {key: one.old.hgetall(key) for key in hashes} == hashes
-    views = one.queue.inspect.get_many(["j0", "j1", "j2", "j3"])
+    views = one.queue.get_many(["j0", "j1", "j2", "j3"])
     assert [(view.lane, view.priority) for view in views if view] == [
         ("group/default/inst/1", 5),
         ("group/io", 5),
@@ -662,7 +662,7 @@ def test_a_list_whose_type_is_no_name_is_reported_alone(
 def test_a_queue_that_drains_is_refused_before_anything_is_taken(case: Callable[[str], Case]) -> None:
     one = case("lists")
     numbers = fill(one)
-    one.queue.drain()
+    one.queue.admin.drain()
     before = layout_of(one.old)
     for verb in ("move", "mirror", "shadow", "cutover"):
         if verb in ("move", "cutover"):
@@ -671,7 +671,7 @@ def test_a_queue_that_drains_is_refused_before_anything_is_taken(case: Callable[
         else:
             getattr(one.migration(), verb)()
         assert layout_of(one.old) == before
-    one.queue.pause()  # a paused queue takes tasks
+    one.queue.admin.pause()  # a paused queue takes tasks
     one.migration().cutover()
     assert sorted(one.waiting()) == numbers
 
@@ -720,7 +720,7 @@ def test_a_job_that_has_ended_in_pyadeq_is_not_pushed_again_in_silence(case: Cal
         one.queue.fail(lease, "no", retryable=False)
     else:
         one.queue.ack(lease)
-    how = {"dead": r"\(dead\), .*use queue.retry\(id\) or a new id", "deleted": r"\(ended\), .*use a new id"}
+    how = {"dead": r"\(dead\), .*use queue.dead.retry\(id\) or a new id", "deleted": r"\(ended\), .*use a new id"}
     for _ in range(2):
         with pytest.raises(
             AdeqError, match=how.get(state, r"'job-1': it has ended in pyadeq \(completed\), .*a new id")

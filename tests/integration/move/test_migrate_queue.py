@@ -77,7 +77,7 @@ def fill(queue: Queue) -> None:
 
 def waiting(queue: Queue) -> list[str]:
     """The ids of ready tasks in the order in which workers get them."""
-    queue.resume()
+    queue.admin.resume()
     return [lease.id for lease in queue.claim("other", 1000)]
 
 
@@ -167,7 +167,7 @@ def test_a_process_that_is_killed_at_each_step(servers: tuple[Adeq, Adeq], two_s
             if step == "written":  # tasks that the copy has leave the queue
                 assert run("", 0) == 0
                 queue.cancel_many([f"t{turn}", f"slow{turn}"])
-                queue.purge(all=True)
+                queue.admin.purge(all=True)
             nth = 1 if step in ("paused", "begun", "ended") else turn  # these come once
             killed[step] += run(step, nth) == -signal.SIGKILL
             queue.enqueue_many(
@@ -208,17 +208,18 @@ def test_what_is_in_use_is_not_overwritten(servers: tuple[Adeq, Adeq]) -> None:
     done = QueueCopy(source, target, "q").run(queue)
     assert done.equal
     assert new.get("late")
-    queue.resume()
+    queue.admin.resume()
     leases = {lease.id: lease for lease in queue.claim("w", 100)}
     lease = leases.pop("late")
-    queue.release_many([*leases.values()])
+    queue.leases.release_many([*leases.values()])
     with pytest.raises(AdeqError, match="of its tasks run, and would run on both servers"):
         QueueCopy(source, target, "q").run(queue)
-    queue.purge(all=True)
-    queue.deregister("w")
+    queue.admin.purge(all=True)
+    queue.workers.deregister("w")
     assert queue.ack(lease) == "completed"
-    for change in (new.resume, lambda: (new.pause(), new.enqueue_many(range(100)))):
+    for change, tasks in ((new.admin.resume, 0), (new.admin.pause, 100)):
         change()
+        new.enqueue_many(range(tasks))
         with pytest.raises(AdeqError, match=r"the copy of 'q' is in use"):
             QueueCopy(source, target, "q").run(queue)
 
@@ -253,7 +254,7 @@ def test_nobody_sees_a_copy_that_is_half_written(servers: tuple[Adeq, Adeq]) -> 
     source, target = servers
     queue, new = source.queue("q"), target.queue("q")
     fill(queue)
-    calls = (lambda: new.enqueue("early"), lambda: new.claim("w"), new.stats, new.resume, lambda: new.get("t0"))
+    calls = (lambda: new.enqueue("early"), lambda: new.claim("w"), new.stats, new.admin.resume, lambda: new.get("t0"))
     refused = 0
 
     def use(keys: int) -> None:
@@ -274,7 +275,7 @@ def test_tasks_that_left_the_queue_leave_the_copy(servers: tuple[Adeq, Adeq]) ->
     queue = source.queue("q")
     fill(queue)
     QueueCopy(source, target, "q").run(queue)
-    queue.purge(all=True)
+    queue.admin.purge(all=True)
     done = QueueCopy(source, target, "q").run(queue)
     assert done.equal
     assert done.deleted
@@ -304,11 +305,11 @@ def test_a_queue_with_partitions_moves_to_a_cluster_and_back(binary: Path, clust
         there = wide.partitioned("copied")
         assert QueueCopy(wide, single, "copied").run(there).equal
         assert queue.stats().ready == 40
-        queue.resume()
+        queue.admin.resume()
         assert sorted(lease.id for lease in queue.claim("w", 100)) == ids
-        there.resume()
+        there.admin.resume()
         for one in there.partitions():
-            there.part(one.tag).purge()
+            there.part(one.tag).admin.purge()
 
 
 @pytest.mark.slow

@@ -70,7 +70,7 @@ def test_all_sessions_and_tokens_end_and_fences_rise(place: dict[str, Any]) -> N
         assert second.fence > first.fence
         assert queue.ack(first) == queue.ack(second) == "completed"
         assert min(lease.fence for lease in wide.claim("w", 6)) > max(low)
-        runs = queue.runs(second.id)
+        runs = queue.inspect.runs(second.id)
         assert [run.fence for run in runs] == [second.fence]
 
         again = command("after-restore", "--yes", **place)

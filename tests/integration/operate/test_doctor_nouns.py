@@ -26,7 +26,7 @@ def test_layouts_and_keys_are_checked(url: str, base_name: str, client: redis.Re
     with Adeq.from_url(url, prefix=base_name) as adeq:
         assert found(adeq) == ("ok", "no lock domain", "", ())
         locks = adeq.locks("d")
-        locks.set_capacity("gpu", 2)
+        locks.capacities.set("gpu", 2)
         grant = locks.take("db:1", owner="me")
         assert found(adeq)[:2] == ("ok", "1 lock domain")
         assert found(adeq, layout=2)[:2] == ("warn", "lock domain d: layout 1, this release has 2")
@@ -45,7 +45,7 @@ def test_layouts_and_keys_are_checked(url: str, base_name: str, client: redis.Re
 def test_data_without_settings(url: str, base_name: str, client: redis.Redis) -> None:
     with Adeq.from_url(url, prefix=base_name) as adeq:
         locks = adeq.locks("d")
-        locks.set_capacity("gpu", 2)
+        locks.capacities.set("gpu", 2)
         client.delete(f"{locks.base}:config")
         assert found(adeq)[:2] == ("fail", "lock domain d: there is data, but no key config")
         client.delete(*client.scan_iter(f"{locks.base}:*"))
@@ -54,7 +54,7 @@ def test_data_without_settings(url: str, base_name: str, client: redis.Redis) ->
 def test_only_so_much_time(url: str, base_name: str, client: redis.Redis) -> None:
     with Adeq.from_url(url, prefix=base_name) as adeq:
         locks = adeq.locks("d")
-        locks.set_capacity("gpu", 2)
+        locks.capacities.set("gpu", 2)
         assert [one.name for one in nouns.look(adeq, "lock", 5)] == ["d"]
         assert list(nouns._wrong(adeq, "lock", 0)) in ([], ["d"])  # one page, and no more
 

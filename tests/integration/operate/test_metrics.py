@@ -54,7 +54,7 @@ def test_a_queue_with_tasks_in_each_state(adeq: Adeq) -> None:
     queue.ack(first)
     queue.fail(second, "broken", retryable=False)
     queue.enqueue("later", delay=3600)
-    queue.pause()
+    queue.admin.pause()
     found = scraped(adeq)
     states = {key[2]: value for key, value in found.items() if key[0] == "adeq_tasks"}
     assert states == {"ready": 1, "delayed": 1, "blocked": 0, "running": 1, "stalled": 0, "finished": 1, "dead": 1}
@@ -290,11 +290,11 @@ def test_attempts_of_completed_tasks(adeq: Adeq) -> None:
     for _ in range(2):
         first, *_ = queue.claim(limit=1)
         queue.fail(first, "no", delay=0)
-        queue.promote()
+        queue.admin.promote()
     for lease in queue.claim(limit=3):
         queue.ack(lease)
     found = {key[1:]: value for key, value in scraped(adeq).items() if key[0].startswith("adeq_task_attempts")}
-    runs = [sum(run.outcome is not None for run in queue.runs(view.id)) for view in queue.iterate("completed")]
+    runs = [sum(run.outcome is not None for run in queue.inspect.runs(view.id)) for view in queue.iterate("completed")]
     assert sum(runs) == 5
     assert found["1.0", "jobs"] == runs.count(1)
     assert found["+Inf", "jobs"] == 3

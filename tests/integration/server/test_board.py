@@ -43,7 +43,7 @@ async def test_a_reader_sees_no_button_and_can_do_nothing(adeq: Adeq, asking: As
     refused = await http.post("/do/v1/queues/mail:pause", data={"_next": "/"})
     assert refused.status_code == 403
     assert "<h1>Forbidden</h1>" in refused.text
-    assert (await adeq.queue("mail").inspect.stats()).mode == "running"
+    assert (await adeq.queue("mail").stats()).mode == "running"
     assert (await http.get("/queues/news")).status_code == 404
     assert (await http.get("/v1/nothing")).headers["content-type"] == "application/problem+json"
     assert "<h1>Not Found</h1>" in (await http.get("/nothing")).text

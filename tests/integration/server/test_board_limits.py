@@ -53,7 +53,7 @@ async def test_forms_set_and_remove_limits_and_weights(adeq: Adeq, asking: Ask) 
         assert f'action="{action}"' in text
     form = {"_method": "PUT", "_id": "user:ann", "concurrency:int": "2", "starts:int": "", "policy": "reject"}
     assert (await http.post(f"{API}/limits/-", data=form)).status_code == 303
-    limit = (await queue.limits.inspect("user:ann")).limit
+    limit = (await queue.limits.get("user:ann")).limit
     assert limit
     assert (limit.key, limit.concurrency, limit.rate, limit.policy) == ("user:ann", 2, None, "reject")
     removed = {"_method": "DELETE", "_next": "/limits?queue=mail", "_said": "key:smtp is removed."}
@@ -62,7 +62,7 @@ async def test_forms_set_and_remove_limits_and_weights(adeq: Adeq, asking: Ask) 
     assert [one.key for one in await queue.limits.list()] == ["user:*", "user:ann"]
     weight = {"_method": "PUT", "_id": "ann", "weight:float": "2.5"}
     assert (await http.post(f"{API}/shares/-", data=weight)).status_code == 303
-    assert await queue.shares.all() == {"ann": 2.5}
+    assert await queue.shares.list() == {"ann": 2.5}
     assert '<td class="n">2.5</td>' in (await http.get("/limits?queue=mail")).text
 
 
@@ -82,7 +82,7 @@ async def test_two_operators_do_not_overwrite_each_other(adeq: Adeq, asking: Ask
         assert "Back to the page, as it is now" in refused.text
     new = {"_method": "PUT", "_match": "none", "_id": "tag:x", "concurrency:int": "1"}
     assert (await http.post(f"{API}/limits/-", data=new)).status_code == 412
-    limit = (await queue.limits.inspect("tag:x")).limit
+    limit = (await queue.limits.get("tag:x")).limit
     assert limit
     assert (limit.concurrency, round(limit.rate or 0, 3), limit.burst) == (None, 3, 9)
     assert 'value="9"' in (await http.get(at)).text

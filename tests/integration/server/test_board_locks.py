@@ -18,7 +18,7 @@ arrows_of = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=2
 
 
 async def acquire(locks: Locks, rid: str, resource: str, owner: str, *, wait: float = 0, purpose: str = "") -> str:
-    now = (await locks.inspect.stats()).now
+    now = (await locks.stats()).now
     call = locks.calls.acquire(rid, resource, owner, issued_ms=round(now * 1000), ttl=600, wait=wait, purpose=purpose)
     return str((await locks._runner.send(call)).status)
 
@@ -56,7 +56,7 @@ async def test_a_lock_is_taken_away_by_a_form(adeq: Adeq, asking: Ask) -> None:
     assert form
     done = await http.post(form[1], data={"reason": "it hangs", "owner": "ann", "_next": at, "_said": "Now {fence}."})
     assert (done.status_code, done.headers["location"]) == (303, at)
-    after = await locks.inspect.show("file:a/b")
+    after = await locks.get("file:a/b")
     assert [one.owner for one in after.holders] == ["bob"]
     assert re.search(r"Now \d+\.", (await http.get(at)).text)
     capacity = {"_method": "PUT", "max:int": "3", "silent:float": "0", "_next": at}
@@ -71,7 +71,7 @@ async def test_a_reader_takes_nothing_away_and_sees_no_other_domain(adeq: Adeq, 
     assert ":force_release" not in (await http.get(at)).text
     refused = await http.post(f"/do/v1{at}:force_release", data={"reason": "mine"})
     assert refused.status_code == 403
-    assert (await locks.inspect.show("file:a/b")).holders[0].owner == "ann"
+    assert (await locks.get("file:a/b")).holders[0].owner == "ann"
     assert "/locks/other" not in (await http.get("/locks")).text
     for path in ("/locks/other", "/locks/other/resources/x", "/locks/nothing"):
         assert (await http.get(path)).status_code == 404, path

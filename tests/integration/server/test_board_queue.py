@@ -23,7 +23,7 @@ def read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 async def snapshots(adeq: Adeq, *counts: tuple[int, int]) -> None:
     """Snapshots of the last minutes, as the server keeps them: enqueued and completed tasks."""
     queue = adeq.queue("mail")
-    now = int((await queue.overview()).now // 60) * 60_000
+    now = int((await queue.inspect.overview()).now // 60) * 60_000
     for ago, (enqueued, completed) in zip(range(len(counts) - 1, -1, -1), counts, strict=True):
         at = now - ago * 60_000
         line = f"{at} {enqueued} {completed} {completed} 3 0 0 0 0 0 1 0 0 0 0 1"
@@ -60,7 +60,7 @@ async def test_lanes_groups_and_settings_are_shown(adeq: Adeq, http: AsyncClient
     (lease,) = await queue.claim()
     await queue.fail(lease, "no", reason="bad_one", retryable=False)
     await queue.enqueue_many([Task(lane="group/a"), Task(lane="group/a"), Task()])
-    await queue.settings.change(lease=40, presence=90)
+    await queue.configure(lease=40, presence=90)
     page = (await http.get(QUEUE)).text
     assert re.findall(r'lane=([^"]+)">', page) == ["group/a", "any"]
     link = re.search(r'href="([^"]+reason=[^"]+)"', page)
@@ -98,7 +98,7 @@ async def test_a_queue_is_drained_and_purged_by_forms(adeq: Adeq, asking: Ask) -
 
 async def test_settings_are_changed_only_as_the_page_has_shown_them(adeq: Adeq, asking: Ask) -> None:
     queue = adeq.queue("mail")
-    await queue.settings.change(lease=20, timeout=0.5)
+    await queue.configure(lease=20, timeout=0.5)
     http, api = asking("operator"), "/do/v1/queues/mail/settings"
     text = (await http.get(QUEUE)).text
     form = text[text.index(f'action="{api}"') :]
@@ -142,6 +142,6 @@ async def test_partitions_and_readers_of_events(adeq: Adeq, asking: Ask) -> None
     assert (await queue.events.groups()).groups == ()
     limits = (await http.get("/limits", params={"queue": "mail"})).text
     assert "Each of the 3 partitions counts its own tasks" in limits
-    full = [tag for tag in tags if (await queue.part(tag).limits.inspect("user:ann")).running >= 5]
+    full = [tag for tag in tags if (await queue.part(tag).limits.get("user:ann")).running >= 5]
     assert (f"full in {len(full)}" in limits) == bool(full)
     assert "one after the other" in (await http.get(f"{QUEUE}/tasks?state=ready")).text

@@ -68,7 +68,7 @@ async def test_forms_make_pause_run_and_remove_a_schedule(adeq: Adeq, asking: As
     assert '<span class="tag warn">paused</span>' in (await http.get("/schedules")).text
     assert (await http.post(f"{one}:resume", data={"_next": "/"})).status_code == 303
     assert (await http.post(f"{one}:trigger", data={"_next": "/"})).status_code == 303
-    assert (await queue.inspect.stats()).counters["enqueued"] == 2
+    assert (await queue.stats()).counters["enqueued"] == 2
     assert (await http.post(one, data={"_method": "DELETE"})).status_code == 303
     assert await queue.schedules.get("a+b") is None
 

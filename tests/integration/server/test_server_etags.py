@@ -25,7 +25,7 @@ async def test_what_is_still_the_same_is_not_sent_again(adeq: Adeq, http: AsyncC
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag), given
     assert (await http.get(f"{QUEUE}{path}", headers={"If-None-Match": '"other"'})).json().keys() == first.json().keys()
     await queue.enqueue(1)
-    await queue.settings.change(max_attempts=7)
+    await queue.configure(max_attempts=7)
     await queue.limits.set("all", concurrency=3)
     await queue.schedules.set("s", Every(3600), 2)
     changed = await http.get(f"{QUEUE}{path}", headers={"If-None-Match": tag})
@@ -73,7 +73,7 @@ async def test_settings_and_limits_are_changed_only_as_they_were_read(adeq: Adeq
     await queue.enqueue(1)
     old = {at: {"If-Match": (await http.get(at)).headers["etag"]} for at in (settings, limit)}
     await queue.enqueue(2)
-    await queue.pause()  # no change of a setting
+    await queue.admin.pause()  # no change of a setting
     assert (await http.patch(settings, json={"lease": 20}, headers=old[settings])).json()["lease"] == 20
     assert (await http.put(limit, json={"concurrency": 2}, headers=old[limit])).json() == {"status": "set"}
     for answer in (
@@ -87,7 +87,7 @@ async def test_settings_and_limits_are_changed_only_as_they_were_read(adeq: Adeq
             "ADEQ_STALE",
             False,
         )
-    assert ((await queue.settings()).lease, (await queue.limits.inspect("all")).limit.concurrency) == (20, 2)  # type: ignore[union-attr]
+    assert ((await queue.settings()).lease, (await queue.limits.get("all")).limit.concurrency) == (20, 2)  # type: ignore[union-attr]
     seen = {"If-Match": (await http.get(limit)).headers["etag"]}
     assert (await http.delete(limit, headers=seen)).json() == {"status": "removed"}
     assert (await http.delete(limit, headers=seen)).status_code == 412
@@ -112,12 +112,12 @@ async def test_of_many_writers_at_once_one_wins(adeq: Adeq, http: AsyncClient) -
         assert (await queue.settings()).max_attempts == won
     parts = [many.part(one.tag) for one in await many.partitions()]
     assert {(await part.settings()).max_attempts for part in parts} == {won}
-    none = (await many.limits.inspect("all")).digest
+    none = (await many.limits.get("all")).digest
     assert none == "none"
     assert await many.limits.set("all", concurrency=3, expect=none) == "set"
     with pytest.raises(StaleError):
         await many.limits.remove("all", expect=none)
-    assert {(await part.limits.inspect("all")).limit.concurrency for part in parts} == {3}  # type: ignore[union-attr]
+    assert {(await part.limits.get("all")).limit.concurrency for part in parts} == {3}  # type: ignore[union-attr]
 
 
 async def test_a_condition_that_cannot_be_checked_is_refused(adeq: Adeq, http: AsyncClient, asking: Ask) -> None:
@@ -132,7 +132,7 @@ async def test_a_condition_that_cannot_be_checked_is_refused(adeq: Adeq, http: A
     ):
         answer = await http.request(verb, path, json=body, headers=condition)
         assert (answer.status_code, answer.json()["code"]) == (400, "IF_MATCH_UNSUPPORTED"), path
-    assert await adeq.queue("mail").shares.all() == {}
+    assert await adeq.queue("mail").shares.list() == {}
     stats = await adeq.queue("mail").stats()
     assert (stats.ready, stats.mode) == (1, "running")
     assert (await http.get(f"{QUEUE}/tasks/a", headers=condition)).status_code == 200

@@ -121,10 +121,10 @@ async def test_a_backlog_of_several_pages_and_what_comes_meanwhile(adeq: Adeq, h
     queue = adeq.queue("mail")
     await queue.enqueue_many(range(2000))
     for _ in range(1100):
-        await queue.pause()
-        await queue.resume()
+        await queue.admin.pause()
+        await queue.admin.resume()
     async with reading(http, "0-0", types="queue.*") as reader:
-        await queue.pause()
+        await queue.admin.pause()
         names = [(await reader.next())["event"] for _ in range(2201)]
     assert names == ["queue.paused", "queue.resumed"] * 1100 + ["queue.paused"]
 
@@ -449,13 +449,13 @@ async def test_a_live_event_of_several_tasks_is_cut_to_those_of_the_user(
     known["ann"] = Principal("ann", (Scope(rights_of(["observer"]), user="ann"),))
     http.headers["authorization"] = "ann"
     queue = adeq.queue("mail")
-    await queue.pause()
+    await queue.admin.pause()
     async with reading(http) as reader:
         await queue.enqueue_many([Task(payload=1, id=f"{user}", user=user) for user in ("bob", "ann", "eve")])
         await queue.limits.set("user:ann", concurrency=1)  # `limit.set`, about no task
-        await queue.resume()
+        await queue.admin.resume()
         leases = await queue.claim("w", 3)
-        await queue.leases.ack_many([(lease, None) for lease in leases])
+        await queue.ack_many([(lease, None) for lease in leases])
         for event in ("task.enqueued", "task.claimed", "task.completed"):
             one = await reader.next()
             assert (one["event"], one["ids"], one["payload"], one["trace"]) == (event, ["ann"], {}, "")

@@ -180,17 +180,25 @@ LEFT_OUT = {
         "snapshot": CARE,
         "migrate": CARE,
         "reveal": BY_HAND,
+        "run_now_many": IN_BATCHES,
     },
-    api.QueueInspect: dict.fromkeys(("get", "list", "log", "runs", "outcome"), BY_HAND)
-    | {"get_many": IN_BATCHES, "iterate": IN_BATCHES},
+    api.Queue: dict.fromkeys(("enqueue", "get", "list", "cancel", "result", "updates"), BY_HAND)
+    | dict.fromkeys(("claim", "ack_many", "fail_many", "release", "snooze", "heartbeat", "progress"), BY_HAND)
+    | dict.fromkeys(("ack", "fail", "get_many", "cancel_many", "iterate", "enqueue_many", "enqueue_stream"), IN_BATCHES)
+    | dict.fromkeys(("run", "chain", "gather", "bind", "mailbox"), FOR_PROGRAMS),
+    api.QueueInspect: dict.fromkeys(("ended", "log", "runs", "outcome"), BY_HAND) | {"gathered": FOR_PROGRAMS},
     api.QueueDead: {"retry_many": IN_BATCHES, "abandon_many": IN_BATCHES}
     | dict.fromkeys(("retry_all", "abandon_all"), BY_HAND),
     api.QueueWorkers: dict.fromkeys(("register", "deregister", "beat"), FOR_PROGRAMS),
     api.Limits: {},
     api.Shares: {},
     api.Schedules: {"set": BY_HAND, "remove": BY_HAND, "backfill": CARE, "fire_due": CARE, "upcoming": FOR_PROGRAMS},
-    api.LockInspect: {"iterate": IN_BATCHES, "graph": FOR_PROGRAMS},
-    api.LockAdmin: {"abort": CARE, "heartbeat_many": IN_BATCHES, "cancel": BY_HAND, "poll": BY_HAND, "renew": BY_HAND},
+    api.Locks: dict.fromkeys(("acquire", "acquire_many", "take", "take_many", "watch", "aclose"), FOR_PROGRAMS)
+    | {"iterate": IN_BATCHES},
+    api.LockInspect: {"graph": FOR_PROGRAMS},
+    api.LockCapacities: {"heartbeat_many": IN_BATCHES},
+    api.LockAdmin: dict.fromkeys(("cancel", "poll", "renew", "release"), BY_HAND)
+    | dict.fromkeys(("abort", "migrate", "offline"), CARE),
     api.Changes: dict.fromkeys(("apply", "aclose", "revise", "iterate", "iterate_inbox"), FOR_PROGRAMS)
     | {"respond": IN_BATCHES, "get_many": IN_BATCHES, "migrate": CARE},
     api.Sessions: dict.fromkeys(("create", "get", "update", "rotate", "revoke", "handle"), SECRET)

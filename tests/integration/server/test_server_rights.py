@@ -149,14 +149,14 @@ async def test_a_tree_of_several_users_is_cancelled_by_none_of_them(adeq: Adeq, 
     await mail.enqueue(1, id="a/1/none", parent="a/1")
     await mail.enqueue(1, id="b", user="ben", parent="a/1")
     taken(await ann.post(f"{TASKS}/a:cancel?tree=true"), "tree")
-    assert {one.state for one in await mail.inspect.get_many(["a", "a/1", "b"]) if one} == {"ready"}
+    assert {one.state for one in await mail.get_many(["a", "a/1", "b"]) if one} == {"ready"}
     await mail.cancel("b")
     assert (await ann.post(f"{TASKS}/b:cancel?tree=true")).status_code == 404
     assert (await ann.post(f"{TASKS}/a:cancel?tree=true")).status_code == 200, "what has ended is not cancelled"
     await mail.enqueue(1, id="c", user="ann")
     await mail.enqueue(1, id="c/1", parent="c")
     assert (await ann.post(f"{TASKS}/c:cancel?tree=true")).status_code == 200
-    assert {one.state for one in await mail.inspect.get_many(["c", "c/1"]) if one} == {"cancelled"}
+    assert {one.state for one in await mail.get_many(["c", "c/1"]) if one} == {"cancelled"}
 
 
 async def test_a_key_of_a_caller_is_of_one_user(adeq: Adeq, asking: Ask) -> None:

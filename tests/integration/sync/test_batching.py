@@ -109,7 +109,7 @@ def test_each_caller_gets_its_own_answer(batched: Adeq, proxy: Any, base_name: s
     assert answers[22].missing == "nothing"
     assert answers[22].receipts == [None]
     assert len(crowd.sent) <= 5  # alone, those that came first, those that waited
-    assert (queue.inspect.stats()).ready == 22
+    assert (queue.stats()).ready == 22
 
 
 def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy: Any, base_name: str) -> None:
@@ -125,7 +125,7 @@ def test_what_the_server_refuses_concerns_one_caller(batched: Adeq, proxy: Any, 
     with pytest.raises(BadArgument) as alone:
         queue.enqueue(1, id="bad", ordering_key="k", after="first", rid="r")
     assert str(answers[4]) == str(alone.value)
-    assert (queue.inspect.stats()).ready == 5
+    assert (queue.stats()).ready == 5
 
 
 def test_queues_do_not_wait_for_each_other(batched: Adeq, base_name: str) -> None:
@@ -159,7 +159,7 @@ def test_replies_that_are_lost_double_nothing(batched: Adeq, proxy: Any, base_na
     assert [one.status for one in crowd.end()] == ["created"] * 40
     assert proxy.lost == 8
     assert max(crowd.sizes) > 1
-    assert (queue.inspect.stats()).ready == 40
+    assert (queue.stats()).ready == 40
 
 
 def test_traces_are_those_of_the_callers(batched: Adeq, proxy: Any, base_name: str) -> None:
@@ -248,4 +248,4 @@ def test_many_callers_while_replies_are_lost(proxy: Any, base_name: str) -> None
         assert answers == [["created"] * 50] * 40
         assert proxy.lost > 5
         assert len(crowd.sent) < 1500
-        assert (queue.inspect.stats()).ready == 2000
+        assert (queue.stats()).ready == 2000

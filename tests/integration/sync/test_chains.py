@@ -88,9 +88,9 @@ def test_who_waits_for_the_result_hears_that_there_will_be_none(queue: Queue) ->
     first = queue.enqueue("first")
     last = queue.enqueue("last", after=first, reply=True)
     queue.cancel(first.id)
-    outcome = queue.ended(last.id, 0)
+    outcome = queue.inspect.ended(last.id, 0)
     assert (outcome.status, outcome.reason) == ("dead", "after_failed")
-    assert (queue.retry(last.id)).status == "retried"
+    assert (queue.dead.retry(last.id)).status == "retried"
     assert states(queue, last.id) == ["ready"]
 
 
@@ -194,7 +194,7 @@ def test_one_task_comes_after_many_and_finds_their_results(queue: Queue) -> None
     sweep(queue, 10)
     assert complete(queue) == ["sum"]
     assert receipt.result(0) == "sum"
-    found = [child for child in queue.gathered(receipt.id)]
+    found = [child for child in queue.inspect.gathered(receipt.id)]
     assert [child.result for child in found] == list(range(1100))
     assert [child.id for child in found] == [f"{receipt.id}.{n:05}" for n in range(1100)]
     assert {(child.state, child.parent) for child in found} == {("completed", receipt.id)}
@@ -213,7 +213,7 @@ def test_what_is_gathered_may_fail(queue: Queue) -> None:
     assert (view(queue, strict.id)).reason == "after_failed"
     queue.ack_many([(lease, 1) for lease in leases if lease.payload not in "ace"])
     assert states(queue, strict.id, patient.id, first.id) == ["dead", "ready", "ready"]
-    assert [child.state for child in queue.gathered(patient.id)] == ["dead", "completed"]
+    assert [child.state for child in queue.inspect.gathered(patient.id)] == ["dead", "completed"]
 
 
 def test_a_gather_may_be_made_again(queue: Queue, adeq: Adeq, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,13 +270,13 @@ def test_gather_and_chain_go_together(queue: Queue) -> None:
 
 
 def test_of_a_task_without_children_nothing_is_gathered(queue: Queue) -> None:
-    assert [child for child in queue.gathered("nobody")] == []
+    assert [child for child in queue.inspect.gathered("nobody")] == []
 
 
 def test_large_results_are_gathered_too(queue: Queue) -> None:
     receipt = queue.gather(range(9), "then")
     queue.ack_many([(lease, b"x" * 1_000_000) for lease in claim(queue)])
-    sizes = [len(child.result_data or b"") for child in queue.gathered(receipt.id)]
+    sizes = [len(child.result_data or b"") for child in queue.inspect.gathered(receipt.id)]
     assert sizes == [1_000_000] * 9
 
 
@@ -332,10 +332,10 @@ def test_a_tree_is_cancelled_to_its_leaves(queue: Queue) -> None:
     (running,) = queue.claim("w1", 1)
     assert queue.cancel(root.id, tree=True) == "cancelled"
     sweep(queue, 10)
-    found = [child.state for child in queue.gathered(root.id)]
+    found = [child.state for child in queue.inspect.gathered(root.id)]
     assert found == ["running"] + ["cancelled"] * 299
     assert states(queue, grandchild.id) == ["cancelled"]
-    assert (queue.heartbeat_many([running]))[0].status == "cancelling"
+    assert (queue.leases.heartbeat_many([running]))[0].status == "cancelling"
 
 
 def test_without_the_tree_the_children_go_on(queue: Queue) -> None:

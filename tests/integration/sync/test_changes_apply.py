@@ -382,7 +382,7 @@ def test_a_run_holds_the_locks_of_its_resources(changes: Changes, locks: Locks) 
     with changes.apply(put, agent="deployer", locks=locks) as run:
         assert run.grant
         assert set(run.grant.fences) == {"database:orders", "service:search"}
-        (holder,) = (locks.show("service:search")).holders
+        (holder,) = (locks.get("service:search")).holders
         assert (holder.owner, holder.agent) == (f"{changes.name}/c1", "deployer")
         assert holder.purpose == "change c1 rev 1"
     assert (locks.stats()).held == 0
@@ -410,7 +410,7 @@ def test_another_applier_waits_for_the_locks(changes: Changes, locks: Locks) -> 
 
     with locks.acquire("database:orders", owner="somebody"):
         first = spawn(work)
-        while (locks.show("database:orders")).waiting == 0:
+        while (locks.get("database:orders")).waiting == 0:
             sleep(0.01)
         with pytest.raises(CannotApply, match="held"):
             with changes.apply(put, agent="second", locks=locks, wait=DEADLINE):
@@ -427,7 +427,7 @@ def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:
         with changes.apply(put, agent="deployer", locks=locks) as run:
             assert run.grant
             tokens.append(run.token)
-            locks.force_release("database:orders", "test")
+            locks.admin.force_release("database:orders", "test")
             run.grant.lose("it was taken away")  # type: ignore[attr-defined]
             run.check()
 
@@ -438,7 +438,7 @@ def test_a_run_whose_lock_is_lost(changes: Changes, locks: Locks) -> None:
     changes.finish("c1", tokens[0], "released")
     with pytest.raises(LockLost):
         with changes.apply(put, agent="deployer", locks=locks):
-            locks.force_release("database:orders", "test")
+            locks.admin.force_release("database:orders", "test")
     assert (read(changes)).state == "completed"
 
 

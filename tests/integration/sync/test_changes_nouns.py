@@ -91,7 +91,7 @@ def test_a_queue_that_takes_no_tasks_refuses_no_vote(mine: Adeq, own: Changes) -
     own.configure(follow_queue=own.name)
     put = in_review(own, follow={"approved": "apply"})
     later = in_review(own, "c2", follow={"approved": "apply"})
-    queue.drain()
+    queue.admin.drain()
     assert (own.approve(put, actor="bob")).status == "approved"
     answer = {"id": "c2", "rev": 1, "digest": later.digest, "action": "approve"}
     mine.send(own.calls.build("respond", rid="r", actor="bob", item=[answer]))
@@ -213,7 +213,7 @@ def test_a_run_ends_if_a_lock_was_taken_away(mine: Adeq, own: Changes) -> None:
 
     def work() -> None:
         with own.apply(put, agent="deployer") as run:
-            locks.force_release("service:search", "test")
+            locks.admin.force_release("service:search", "test")
             answer = own.heartbeat("c1", run.token)
             assert (answer.status, answer.resource) == ("lock_lost", "database:orders")  # all locks of a request end
             run.lose("the test says so")

@@ -168,7 +168,7 @@ def test_an_idle_connection_that_the_server_closed_is_not_used(tcp: EmbeddedServ
                 if one["name"] == name and one["id"] != str(own):
                     client.client_kill_filter(_id=one["id"])
             client.ping()  # on asyncio, the loop hears of the end of connections meanwhile
-        assert (queue.inspect.stats()).ready == 3
+        assert (queue.stats()).ready == 3
 
 
 def test_a_server_that_is_restarted_is_found_again(binary: Any, base_name: str) -> None:

@@ -169,7 +169,7 @@ def test_a_call_waits_while_its_slot_is_on_its_way(
         if writes:
             assert [lease.id for lease in queue.claim()] == ["a"]
         else:
-            assert [task.id for task in (queue.inspect.list("ready")).tasks] == ["a"]
+            assert [task.id for task in (queue.list("ready")).tasks] == ["a"]
         ended.result()
 
 

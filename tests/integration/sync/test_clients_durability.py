@@ -175,7 +175,7 @@ def test_every_write_is_on_the_disk(disk: EmbeddedServer, base_name: str) -> Non
         adeq.load_scripts()
         (before,) = calls_of(disk, "waitaof")
         queue.enqueue(1)
-        queue.register("w")
+        queue.workers.register("w")
         (lease,) = queue.claim("w", wait=5)
         queue.ack(lease)
         assert calls_of(disk, "waitaof") == [before + 4]
@@ -211,7 +211,7 @@ def test_a_replica_that_stands_still_is_told(
         with stopped(replica):
             with pytest.raises(DurabilityError, match=r"0 of 1 replicas have it after 0\.1 s"):
                 queue.enqueue(1, id="a", rid="r")
-            assert queue.register("v") == "v"  # made again where it is lost
+            assert queue.workers.register("v") == "v"  # made again where it is lost
             with pytest.raises(DurabilityError) as failed:
                 queue.cancel("a")
         assert failed.value.answer == ["cancelled"]

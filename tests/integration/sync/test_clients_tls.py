@@ -82,4 +82,4 @@ def use(adeq: Adeq, name: str) -> None:
     receipt = queue.enqueue(1)
     (lease,) = queue.claim(wait=5)
     assert lease.id == receipt.id
-    assert not queue.block(["any"], 0.01)
+    assert not queue.leases.block(["any"], 0.01)

@@ -40,7 +40,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "take": lambda a: a.locks.take("db:1", owner="b", wait=5),
     "grant.downgrade": lambda a: a.grant.downgrade(),
     "grant.release": lambda a: a.grant.release(),
-    "locks.show": lambda a: a.locks.show("db:1"),
+    "locks.get": lambda a: a.locks.get("db:1"),
     "locks.stats": lambda a: a.locks.stats(),
 }
 
@@ -117,7 +117,7 @@ def test_who_waits_while_the_client_is_closed_hears_of_it(url: str, base_name: s
 
     for at in range(len(waits)):
         spawn(waiter(at))
-    while one.queue.stats() and (one.locks.show("db:1")).waiting == 0:
+    while one.queue.stats() and (one.locks.get("db:1")).waiting == 0:
         pass
     one.adeq.close()
     for one_done in done:

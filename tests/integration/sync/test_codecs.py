@@ -76,7 +76,7 @@ def test_all_comes_back_as_it_was(queue: Queue) -> None:
     assert [lease.data for lease in leases[1:]] == [b"\x00\xff", b"null", b""]
     assert leases[0].payload == given
     assert queue.ack_many([(leases[0], given), (leases[1], b"\xfe")]) == ["completed"] * 2
-    queue.settle("w", acks=[(leases[2], None)], fails=[Failure(leases[3], SECRET, retryable=False)])
+    queue.leases.settle("w", acks=[(leases[2], None)], fails=[Failure(leases[3], SECRET, retryable=False)])
     first, second, third, last = queue.get_many([one.id for one in receipts])
     assert first
     assert (first.payload, first.result) == (given, given)
@@ -101,7 +101,9 @@ def test_nothing_of_it_is_on_the_server(secret: Queue, plain: Queue, url: str) -
     secret.enqueue(SECRET, reply=True, max_attempts=2)
     for _ in range(2):
         first, *rest = secret.claim("w", 10)
-        secret.settle("w", acks=[(lease, SECRET) for lease in rest], fails=[Failure(first, ValueError(SECRET))])
+        secret.leases.settle(
+            "w", acks=[(lease, SECRET) for lease in rest], fails=[Failure(first, ValueError(SECRET))]
+        )
     with redis.Redis.from_url(url) as server:
         stored = list(texts(server, secret.base))
         assert len(stored) > 50
@@ -131,7 +133,7 @@ def test_a_result_that_cannot_be_read_is_no_result(secret: Queue, other: Queue) 
     receipt = secret.enqueue(1)
     (lease,) = secret.claim("w")
     secret.ack(lease, SECRET)
-    outcome = other.outcome(receipt.id)
+    outcome = other.inspect.outcome(receipt.id)
     assert (outcome.status, outcome.result, list(outcome.unreadable)) == ("completed", None, ["result"])
     with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
         other.result(receipt.id)
@@ -157,7 +159,7 @@ def test_a_second_ack_with_a_codec_answers_as_the_first(secret: Queue) -> None:
     secret.enqueue("x")
     (lease,) = secret.claim("w")
     assert [secret.ack(lease, {"n": 1}) for _ in range(2)] == ["completed", "completed"]
-    assert (secret.settle("w", acks=[(lease, {"n": 1})])).acks == ["completed"]
+    assert (secret.leases.settle("w", acks=[(lease, {"n": 1})])).acks == ["completed"]
 
 
 def test_without_a_codec_what_is_stored_is_seen_as_it_is(secret: Queue, plain: Queue) -> None:
@@ -201,15 +203,15 @@ def test_what_is_gathered_is_read_or_refused(secret: Queue, other: Queue) -> Non
     receipt = secret.gather([SECRET, "b"], "collect")
     leases = secret.claim("w", 2)
     secret.ack_many([(lease, [lease.payload]) for lease in leases])
-    assert [task.result for task in secret.gathered(receipt.id)] == [[SECRET], ["b"]]
+    assert [task.result for task in secret.inspect.gathered(receipt.id)] == [[SECRET], ["b"]]
     with pytest.raises(PayloadError, match="result: it was encrypted with another key"):
-        _ = [task for task in other.gathered(receipt.id)]
+        _ = [task for task in other.inspect.gathered(receipt.id)]
     mixed = secret.gather(["a", "b"], "collect")
     for lease in secret.claim("w", 9):
         (other if lease.payload == "b" else secret).ack(lease, "done")
     seen: list[Any] = []
     try:
-        for task in secret.gathered(mixed.id):
+        for task in secret.inspect.gathered(mixed.id):
             seen.append(task.result)
     except PayloadError:
         seen.append("refused")
@@ -293,7 +295,7 @@ def test_one_that_cannot_be_read_does_not_hold_up_a_mailbox(secret: Queue, plain
     assert crowd
     assert crowd.items == ["behind them"]
     crowd.done()
-    secret.purge()
+    secret.admin.purge()
     plain.mailbox("talk").enqueue("forged")
     assert mailbox.try_dequeue() is None
     settled = secret.mailbox("other", window=0, settle_at_once=True)

@@ -28,53 +28,53 @@ def minutes(queue: Queue, clock: Clock, enqueued: list[int]) -> None:
     for number in [*enqueued, 0]:
         leases = queue.claim(limit=1000)
         queue.ack_many([(lease, None) for lease in leases])
-        queue.snapshot()
+        queue.admin.snapshot()
         if number:
             queue.enqueue_many([b""] * number)
         clock.tick(60)
-    queue.snapshot()
+    queue.admin.snapshot()
 
 
 def test_rates_of_the_past(queue: Queue, clock: Clock) -> None:
     minutes(queue, clock, [6, 12, 0])
-    points = queue.history()
+    points = queue.inspect.history()
     assert [point.enqueued for point in points] == [6, 12, 0, 0]
     assert [point.completed for point in points] == [0, 6, 12, 0]
     assert [point.rate("enqueued") for point in points] == [0.1, 0.2, 0, 0]
     assert points[1].waited == 6 * 60
-    assert queue.history(step=3 * 3600) == []  # the first of an hour is the base of the next
-    newest = queue.history(since=points[1].at)
+    assert queue.inspect.history(step=3 * 3600) == []  # the first of an hour is the base of the next
+    newest = queue.inspect.history(since=points[1].at)
     assert newest == points[2:]
     with pytest.raises(BadArgument, match="step"):
-        queue.history(step=59)
+        queue.inspect.history(step=59)
 
 
 def test_more_minutes_than_one_call_returns(queue: Queue, clock: Clock) -> None:
     for _ in range(1100):
-        queue.snapshot()
+        queue.admin.snapshot()
         clock.tick(60)
-    points = queue.history()
+    points = queue.inspect.history()
     assert len(points) == 1099
     assert [point.at for point in points] == sorted({point.at for point in points})
-    assert sum(point.seconds for point in queue.history(step=600)) == 1099 * 60
+    assert sum(point.seconds for point in queue.inspect.history(step=600)) == 1099 * 60
 
 
 def test_partitions_are_added_up(adeq: Adeq, clock: Clock) -> None:
     queue = adeq.partitioned("jobs")
     queue.configure(clock="test")
     queue.repartition(2)
-    assert queue.snapshot() is True
-    assert queue.snapshot() is False
+    assert queue.admin.snapshot() is True
+    assert queue.admin.snapshot() is False
     queue.enqueue_many([str(number) for number in range(20)])
     clock.tick(60)
-    queue.snapshot()
-    (point,) = queue.history()
+    queue.admin.snapshot()
+    (point,) = queue.inspect.history()
     assert (point.enqueued, point.ready, point.seconds) == (20, 20, 60)
     first, *_ = [queue.part(part.tag) for part in queue.partitions()]
     for _ in range(2):
         clock.tick(60)
-        first.snapshot()
-    assert [point.ready for point in queue.history()] == [20, 20, 20]
+        first.admin.snapshot()
+    assert [point.ready for point in queue.inspect.history()] == [20, 20, 20]
 
 
 def test_marks(url: str, base_name: str) -> None:
@@ -97,10 +97,12 @@ def test_a_minute_of_partitions_is_left_out_until_all_have_it(adeq: Adeq, clock:
     parts = [queue.part(one.tag) for one in queue.repartition(2) if one.current]
     for _ in range(3):
         for part in parts:
-            part.snapshot()
+            part.admin.snapshot()
         clock.tick(60)
-    parts[0].snapshot()
-    ends = [point.at for point in queue.history()]
-    assert ends == [point.at for point in parts[1].history()]
-    parts[1].snapshot()
-    assert [point.at for point in queue.history()] == [point.at for point in parts[0].history()]
+    parts[0].admin.snapshot()
+    ends = [point.at for point in queue.inspect.history()]
+    assert ends == [point.at for point in parts[1].inspect.history()]
+    parts[1].admin.snapshot()
+    assert [point.at for point in queue.inspect.history()] == [
+        point.at for point in parts[0].inspect.history()
+    ]

@@ -101,8 +101,8 @@ def test_a_limit_comes_back_as_it_was_given(queue: Queue, given: Any, limit: Lim
     for one in found:
         assert one.rate == pytest.approx(limit.rate)
         assert plain(one) == limit.model_copy(update={"key": one.key, "rate": one.rate})
-        use = queue.limits.inspect(one.key)
-        assert use == queue.limits.look(one.key)
+        use = queue.limits.get(one.key)
+        assert use == queue.limits.get(one.key)
         assert (use.limit, use.running, use.waiting) == (one, 0, 0)
         assert use.next_start == (LINE / 1000 if one.rate else None)
 
@@ -115,15 +115,15 @@ def test_hundreds_of_limits_are_listed_by_key(queue: Queue) -> None:
 
 
 def test_a_key_without_a_limit_may_be_looked_at(queue: Queue) -> None:
-    assert queue.limits.look("user:ann") == LimitUse(key="user:ann", running=0, waiting=0)
+    assert queue.limits.get("user:ann") == LimitUse(key="user:ann", running=0, waiting=0)
     queue.limits.set("user:*", concurrency=4)
-    assert plain((queue.limits.look("user:ann")).limit) == Limit(key="user:*", concurrency=4)
-    assert (queue.limits.look("tag:ann")).limit is None
+    assert plain((queue.limits.get("user:ann")).limit) == Limit(key="user:*", concurrency=4)
+    assert (queue.limits.get("tag:ann")).limit is None
 
 
 @pytest.mark.parametrize("key", ["", "ann", "team:ann", "user:", "user:a b", "user:a,b", "all:x", f"user:{LONG}u", "*"])
 def test_a_key_that_is_none_is_refused(queue: Queue, key: str) -> None:
-    for call in (partial(queue.limits.set, concurrency=1), queue.limits.remove, queue.limits.look):
+    for call in (partial(queue.limits.set, concurrency=1), queue.limits.remove, queue.limits.get):
         with pytest.raises(BadArgument, match=r"key: .* is not accepted; allowed: all, or user:"):
             call(key)
 
@@ -184,7 +184,7 @@ def test_one_runs_at_a_time_and_the_next_one_when_it_ends(queue: Queue, key: str
     task = view(queue, "b")
     assert (task.state, task.limited_by, task.limits) == ("blocked", by, ("k", "y"))
     assert (view(queue, "a")).limited_by is None
-    use = queue.limits.look(by)
+    use = queue.limits.get(by)
     assert (use.running, use.waiting, plain(use.limit)) == (1, 2, Limit(key=key, concurrency=1))
     queue.ack(first)
     assert states(queue, "a", "b", "c") == ["completed", "ready", "blocked"]
@@ -212,7 +212,7 @@ def test_a_key_may_be_as_long_as_an_id(queue: Queue) -> None:
     fill(queue, "a", "b", user=LONG, tags=tags, limits=keys)
     (lease,) = take(queue)
     assert [limit.key for limit in queue.limits.list()] == [f"{kind}:{LONG}" for kind in ("key", "tag", "user")]
-    assert (queue.limits.look(f"user:{LONG}")).running == 1
+    assert (queue.limits.get(f"user:{LONG}")).running == 1
     task = view(queue, "b")
     assert (task.state, task.limits, task.limited_by) == ("blocked", tuple(keys), f"user:{LONG}")
     queue.ack(lease)
@@ -284,12 +284,12 @@ def test_what_is_rejected_is_dead_and_may_be_retried(queue: Queue) -> None:
     assert lease.id == "a"
     task = view(queue, "b")
     assert (task.state, task.reason, task.deliveries) == ("dead", "limited", 0)
-    assert (queue.ended("b", 0)).reason == "limited"
-    assert (queue.retry("b")).status == "retried"
+    assert (queue.inspect.ended("b", 0)).reason == "limited"
+    assert (queue.dead.retry("b")).status == "retried"
     assert taken(queue) == []
     assert states(queue, "b") == ["dead"]
     queue.ack(lease)
-    assert (queue.retry_dead(reason="limited")).done == 1
+    assert (queue.dead.retry_all(reason="limited")).done == 1
     assert taken(queue) == ["b"]
 
 
@@ -297,14 +297,14 @@ def test_for_a_rate_alone_nobody_is_cancelled(queue: Queue, clock: Clock) -> Non
     queue.limits.set("all", concurrency=2, starts=1, period=10, policy="cancel_oldest")
     fill(queue, "a", "b")
     leases = take(queue)
-    assert [one.status for one in queue.heartbeat_many(leases)] == ["renewed"]
+    assert [one.status for one in queue.leases.heartbeat_many(leases)] == ["renewed"]
     clock.tick(10)
     leases += take(queue)
     assert [lease.id for lease in leases] == ["a", "b"]
     clock.tick(10)
     fill(queue, "c")
     assert taken(queue) == []
-    assert [one.status for one in queue.heartbeat_many(leases)] == ["cancelling", "renewed"]
+    assert [one.status for one in queue.leases.heartbeat_many(leases)] == ["cancelling", "renewed"]
 
 
 # How many start in a time
@@ -314,7 +314,7 @@ def test_after_a_burst_one_starts_at_a_time_evenly(queue: Queue, clock: Clock) -
     queue.limits.set("key:api", starts=4, period=2, burst=3)
     fill(queue, *"abcdefgh", limits=["api"])
     assert taken(queue) == ["a", "b", "c"]
-    assert (queue.limits.look("key:api")).running == 0
+    assert (queue.limits.get("key:api")).running == 0
     ran = []
     for _ in range(5):
         clock.tick(0.499)
@@ -327,13 +327,13 @@ def test_after_a_burst_one_starts_at_a_time_evenly(queue: Queue, clock: Clock) -
 def test_who_claims_hears_when_the_rate_lets_the_next_one_start(queue: Queue, clock: Clock) -> None:
     queue.limits.set("all", starts=1, period=2)
     fill(queue, "a", "b")
-    assert [lease.id for lease in (queue.claim_once("w1")).leases] == ["a"]
-    claimed = queue.claim_once("w1")
+    assert [lease.id for lease in (queue.leases.claim_once("w1")).leases] == ["a"]
+    claimed = queue.leases.claim_once("w1")
     assert (claimed.leases, claimed.next_due) == ([], (LINE + 2000) / 1000)
-    use = queue.limits.look("all")
+    use = queue.limits.get("all")
     assert (use.waiting, use.next_start) == (1, (LINE + 2000) / 1000)
     clock.tick(2)
-    assert [lease.id for lease in (queue.claim_once("w1")).leases] == ["b"]
+    assert [lease.id for lease in (queue.leases.claim_once("w1")).leases] == ["b"]
 
 
 def test_the_claim_that_puts_a_task_in_line_hears_it_too(queue: Queue, clock: Clock) -> None:
@@ -342,7 +342,7 @@ def test_the_claim_that_puts_a_task_in_line_hears_it_too(queue: Queue, clock: Cl
     (lease,) = take(queue)
     queue.ack(lease)
     fill(queue, "b")
-    claimed = queue.claim_once("w1")
+    claimed = queue.leases.claim_once("w1")
     assert (claimed.leases, claimed.next_due) == ([], (LINE + 2000) / 1000)
 
 
@@ -450,7 +450,7 @@ def test_a_drained_queue_comes_to_its_end(queue: Queue) -> None:
     queue.limits.set("user:ann", concurrency=1)
     fill(queue, "a", "b", "c", user="ann")
     leases = take(queue)
-    queue.drain()
+    queue.admin.drain()
     with pytest.raises(QueueDraining):
         fill(queue, "d", user="ann")
     ran = []
@@ -469,7 +469,7 @@ def test_a_dead_task_that_is_retried_goes_behind_those_in_line(queue: Queue) -> 
     queue.fail(lease, "no use", retryable=False)
     (lease,) = take(queue)
     assert lease.id == "b"
-    queue.retry("a")
+    queue.dead.retry("a")
     assert taken(queue) == []
     for id in ("c", "a"):
         queue.ack(lease)
@@ -497,7 +497,7 @@ def test_fifty_who_claim_at_once_never_hold_more_than_is_allowed(
             def work(number: int = number) -> None:
                 with Adeq.from_url(url) as adeq:
                     queue = adeq.queue(base_name)
-                    queue.register(f"w{number}")
+                    queue.workers.register(f"w{number}")
                     ready.append(number)
                     go.wait()
                     while len(done) < len(tasks):
@@ -518,7 +518,7 @@ def test_fifty_who_claim_at_once_never_hold_more_than_is_allowed(
         assert sorted(ended) == list(range(50))
         stats = queue.stats()
         assert (stats.pending, stats.running, stats.counters["completed"]) == (0, 0, len(tasks))
-        assert (queue.limits.look("all")).running == 0
+        assert (queue.limits.get("all")).running == 0
     events = list(read_tasks(client, queue.base))
     most = most_at_a_time(events, lambda id: ("all", tasks[id]))
     assert most["all"] == 7

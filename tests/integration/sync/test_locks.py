@@ -23,7 +23,7 @@ from tests.waiting import DEADLINE
 
 def all_gone(locks: Locks) -> bool:
     stats = locks.stats()
-    return (stats.held, stats.waiting) == (0, 0) and locks.edges() == ()
+    return (stats.held, stats.waiting) == (0, 0) and locks.inspect.edges() == ()
 
 
 # Grants
@@ -40,7 +40,7 @@ def test_a_lock_is_held_for_the_length_of_a_block(locks: Locks) -> None:
         )
         assert grant.fences == {"db:1": grant.fence}
         grant.check()
-        (holder,) = (locks.show("db:1")).holders
+        (holder,) = (locks.get("db:1")).holders
         assert (holder.rid, holder.owner, holder.agent, holder.state) == (grant.rid, "a", "a", "held")
         assert (holder.purpose, holder.deadline) == ("migration of 12", grant.deadline)
         assert "held" in repr(grant)
@@ -158,8 +158,8 @@ def test_permits_of_a_resource_with_a_capacity(locks: Locks) -> None:
     with pytest.raises(LockUnavailable, match="set_capacity") as error:
         locks.take("agent:1", owner="a", mode="permit")
     assert error.value.reason == "no_capacity"
-    locks.set_capacity("agent:1", 3, silent=60)
-    assert locks.heartbeat("agent:1") == "active"
+    locks.capacities.set("agent:1", 3, silent=60)
+    assert locks.capacities.heartbeat("agent:1") == "active"
     with locks.acquire("agent:1", owner="a", mode="permit", permits=2) as grant:
         assert (grant.mode, grant.lost) == ("permit", False)
         with pytest.raises(WaitTimeout):
@@ -167,17 +167,17 @@ def test_permits_of_a_resource_with_a_capacity(locks: Locks) -> None:
         with pytest.raises(LockUnavailable) as error:
             locks.take("agent:1", owner="b", mode="permit", permits=4)
         assert error.value.reason == "too_many"
-        capacity = (locks.show("agent:1")).capacity
+        capacity = (locks.get("agent:1")).capacity
         assert capacity is not None
         assert (capacity.max, capacity.used, capacity.status, capacity.silent) == (3, 2, "active", 60.0)
-        assert locks.drain("agent:1") == "draining"
+        assert locks.capacities.drain("agent:1") == "draining"
         with pytest.raises(LockUnavailable) as error:
             locks.take("agent:1", owner="b", mode="permit")
         assert error.value.reason == "draining"
-        assert locks.remove("agent:1") == "in_use"
-    assert locks.heartbeat_many(["agent:1", "agent:2"]) == ["draining", "no_capacity"]
-    assert locks.remove("agent:1") == "removed"
-    assert locks.remove("agent:1") == locks.drain("agent:1") == "no_capacity"
+        assert locks.capacities.remove("agent:1") == "in_use"
+    assert locks.capacities.heartbeat_many(["agent:1", "agent:2"]) == ["draining", "no_capacity"]
+    assert locks.capacities.remove("agent:1") == "removed"
+    assert locks.capacities.remove("agent:1") == locks.capacities.drain("agent:1") == "no_capacity"
 
 
 def test_an_agent_that_acquires_too_often_waits_within_its_time_to_wait(locks: Locks) -> None:
@@ -203,47 +203,47 @@ def test_who_holds_and_who_waits(locks: Locks) -> None:
             issued_ms = round((locks.stats()).now * 1000)
             call = locks.calls.acquire(rid, "db:1", f"o-{rid}", issued_ms=issued_ms, agent="y", wait=DEADLINE)
             assert (locks._runner.send(call)).status == "queued"
-        view = locks.show("db:1", limit=2)
+        view = locks.get("db:1", limit=2)
         assert (view.held, view.waiting, [one.place for one in view.waiters]) == (1, 3, [1, 2])
         assert [one.rid for one in locks.iterate(agent="y")] == rids
         assert [one.rid for one in locks.iterate(type="db", state="held")] == [grant.rid]
         assert (locks.list(owner="o-second")).requests[0].state == "waiting"
-        assert [(edge.owner, edge.blocker, edge.held) for edge in locks.edges()] == [
+        assert [(edge.owner, edge.blocker, edge.held) for edge in locks.inspect.edges()] == [
             ("o-first", "a", True),
             ("o-second", "o-first", False),
             ("o-third", "o-second", False),
         ]
-        graph = locks.graph()
+        graph = locks.inspect.graph()
         assert '-->|"exclusive db:1"|' in graph.mermaid()
         assert '"o-second" -> "o-first"' in graph.dot()
         assert graph.cycles() == []
         with pytest.raises(OwnerWaits, match="first") as error:
             locks.take("db:1", owner="o-first")
         assert error.value.rid == "first"
-        assert [state.status for state in locks.poll([*rids, "none"])] == ["queued"] * 3 + ["unknown"]
-        assert locks.cancel(["second", "late"]) == ["cancelled", "cancelled"]
-        assert locks.release(["third"]) == ["cancelled"]
-        assert [one.status for one in locks.renew([grant.rid, "first", "none"])] == [
+        assert [state.status for state in locks.admin.poll([*rids, "none"])] == ["queued"] * 3 + ["unknown"]
+        assert locks.admin.cancel(["second", "late"]) == ["cancelled", "cancelled"]
+        assert locks.admin.release(["third"]) == ["cancelled"]
+        assert [one.status for one in locks.admin.renew([grant.rid, "first", "none"])] == [
             "renewed",
             "waiting",
             "unknown",
         ]
-    assert [state.status for state in locks.poll(["first"])] == ["granted"]
-    assert locks.release(["first"]) == ["released"]
-    assert locks.reap() == 0
+    assert [state.status for state in locks.admin.poll(["first"])] == ["granted"]
+    assert locks.admin.release(["first"]) == ["released"]
+    assert locks.admin.reap() == 0
     assert all_gone(locks)
 
 
 def test_more_rids_than_a_call_takes(locks: Locks) -> None:
     rids = [f"r{number}" for number in range(250)]
-    assert locks.cancel(rids) == ["cancelled"] * 250
-    assert [state.outcome for state in locks.poll(rids)] == ["cancelled"] * 250
+    assert locks.admin.cancel(rids) == ["cancelled"] * 250
+    assert [state.outcome for state in locks.admin.poll(rids)] == ["cancelled"] * 250
 
 
 def test_a_lock_that_is_taken_away_by_force(locks: Locks) -> None:
     grant = locks.take("db:1", owner="a")
     other = locks.take("db:1", owner="a")
-    forced = locks.force_release("db:1", "the machine burns", owner="a")
+    forced = locks.admin.force_release("db:1", "the machine burns", owner="a")
     assert set(forced.rids) == {grant.rid, other.rid}
     assert forced.fence > grant.fence
     with locks.acquire("db:1", owner="b", wait=0) as next:
@@ -260,7 +260,7 @@ def test_a_lock_that_is_taken_away_by_force(locks: Locks) -> None:
 def test_a_block_that_lost_its_lock_says_so_unless_it_says_more(locks: Locks) -> None:
     def work(error: Exception | None) -> None:
         with locks.acquire("db:1", owner="a"):
-            locks.force_release("db:1", "test")
+            locks.admin.force_release("db:1", "test")
             if error:
                 raise error
 
@@ -274,9 +274,9 @@ def test_who_goes_leaves_nothing_behind(locks: Locks) -> None:
     for name in ("x", "y"):
         locks.take(name, owner=name, agent="machine")
     other = locks.take("z", owner="z")
-    assert len(locks.offline(agent="machine")) == 2
-    assert locks.offline(owner="x") == []
-    assert [(locks.show(name)).held for name in ("x", "y", "z")] == [0, 0, 1]
+    assert len(locks.admin.offline(agent="machine")) == 2
+    assert locks.admin.offline(owner="x") == []
+    assert [(locks.get(name)).held for name in ("x", "y", "z")] == [0, 0, 1]
     other.release()
 
 

@@ -35,7 +35,7 @@ def domains(cluster: ThreePrimaries, base_name: str) -> list[str]:
 def in_line(locks: Locks) -> None:
     """Wait until somebody waits."""
     deadline = monotonic() + 30
-    while not (locks.show("db:1")).waiting:
+    while not (locks.get("db:1")).waiting:
         assert monotonic() < deadline
 
 

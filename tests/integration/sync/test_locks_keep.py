@@ -29,7 +29,7 @@ def all_gone(locks: Locks) -> None:
     deadline = monotonic() + 30
     while (stats := locks.stats()).held or stats.waiting:
         assert monotonic() < deadline
-        locks.reap()
+        locks.admin.reap()
 
 
 def renewed(grant: Grant, times: int = 1) -> None:
@@ -106,7 +106,7 @@ def test_a_lock_that_is_lost_is_told_once_and_at_the_next_check(locks: Locks) ->
 
     grant = locks.take("db:1", owner="a", ttl=3, on_lost=on_lost)
     other = locks.take("db:2", owner="a", ttl=3)
-    locks.force_release("db:1", "test")
+    locks.admin.force_release("db:1", "test")
     assert heard.wait(DEADLINE)
     with pytest.raises(LockLost, match="the server says that its lease has ended"):
         grant.check()

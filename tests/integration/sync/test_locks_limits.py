@@ -18,7 +18,7 @@ from tests.waiting import DEADLINE
 def in_line(locks: Locks, count: int) -> None:
     """Wait until so many wait for db:1."""
     deadline = monotonic() + DEADLINE
-    while (locks.show("db:1")).waiting != count:
+    while (locks.get("db:1")).waiting != count:
         assert monotonic() < deadline
 
 
@@ -100,7 +100,7 @@ def test_who_waits_hears_that_the_client_is_closed(url: str, locks: Locks) -> No
             in_line(locks, 1)
             began = monotonic()
             other.close()
-            assert (locks.show("db:1")).waiting == 0
+            assert (locks.get("db:1")).waiting == 0
             for one in works:
                 join(one, 30)
             assert monotonic() - began < 10
@@ -123,11 +123,11 @@ def test_nothing_begins_on_a_closed_client(url: str, base_name: str) -> None:
 
 def test_a_text_is_no_list(adeq: Adeq, locks: Locks) -> None:
     wrong: Any = "abc"
-    for call in (locks.poll, locks.renew, locks.release, locks.cancel):
+    for call in (locks.admin.poll, locks.admin.renew, locks.admin.release, locks.admin.cancel):
         with pytest.raises(BadArgument, match="rids must be a list, got str"):
             call(wrong)
     with pytest.raises(BadArgument, match="resources must be a list"):
-        locks.heartbeat_many(wrong)
+        locks.capacities.heartbeat_many(wrong)
     with pytest.raises(BadArgument, match="wanted must be a list"):
         locks.take_many(wrong, owner="a")
     with pytest.raises(BadArgument, match="domains must be a list"):
@@ -160,9 +160,9 @@ def test_what_makes_no_sense_together(locks: Locks) -> None:
     wrong: Any = "x"
     with pytest.raises(BadArgument, match="on_lost: 'x' is not accepted"):
         locks.take("db:1", owner="a", on_lost=wrong)
-    locks.set_capacity("agent:1", 2)
+    locks.capacities.set("agent:1", 2)
     with locks.acquire("agent:1", owner="a", mode="permit") as grant:
         with pytest.raises(BadArgument, match="mode: 'permit' of agent:1"):
             grant.downgrade()
         assert grant.mode == "permit"
-    assert locks.remove("agent:1") == "removed"
+    assert locks.capacities.remove("agent:1") == "removed"

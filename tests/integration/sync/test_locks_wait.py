@@ -16,7 +16,7 @@ from tests.waiting import DEADLINE
 def in_line(locks: Locks, count: int, resource: str = "db:1") -> None:
     """Wait until so many wait for a lock."""
     deadline = monotonic() + 30
-    while (locks.show(resource)).waiting != count:
+    while (locks.get(resource)).waiting != count:
         assert monotonic() < deadline
 
 
@@ -31,7 +31,7 @@ def test_a_wait_ends_by_the_servers_clock_and_leaves_nothing_behind(locks: Locks
         with pytest.raises(WaitTimeout, match="not free in time"):
             locks.take("db:1", owner="b", wait=0.3)
         assert (locks.stats()).now >= began + 0.3
-        view = locks.show("db:1")
+        view = locks.get("db:1")
         assert ([one.rid for one in view.holders], view.waiters) == ([grant.rid], [])
     assert all_gone(locks)
 
@@ -64,7 +64,7 @@ def test_a_client_that_hears_no_hints_gets_its_lock_all_the_same(
 ) -> None:
     locks.configure(poll=0.2)
     if deaf:
-        monkeypatch.setattr(locks, "channel", lambda resource: f"{locks.base}:nothing")
+        monkeypatch.setattr(locks, "_channel", lambda resource: f"{locks.base}:nothing")
     fences = []
 
     def wait() -> None:
@@ -91,7 +91,7 @@ def test_a_contended_acquisition_takes_six_commands(locks: Locks, adeq: Adeq, ur
             waiting = spawn(wait)
             in_line(locks, 1)
             # Until the first poll, which comes when it listens.
-            while (one := (locks.show("db:1")).waiters[0]).deadline < one.since + 125.0005:
+            while (one := (locks.get("db:1")).waiters[0]).deadline < one.since + 125.0005:
                 pass
         join(waiting, 30)
         marker.echo("the end")
@@ -192,7 +192,7 @@ def test_another_try_is_as_old_as_the_first(locks: Locks) -> None:
             born.append(error.born or 0.0)
     join(works[0], 30)
     with locks.acquire("db:2", owner="b", born=born[0]):
-        (holder,) = (locks.show("db:2")).holders
+        (holder,) = (locks.get("db:2")).holders
         assert holder.born == born[0] < holder.since
     assert all_gone(locks)
 
@@ -222,7 +222,7 @@ def test_a_search_without_budget_is_made_up_for(locks: Locks) -> None:
                 said.append("a")
         except DeadlockError:
             said.append("not a")
-        locks.cancel(crowd)
+        locks.admin.cancel(crowd)
     join(waiting, 30)
     assert sorted(said) in (["b", "not a"], ["a", "not b"])
     assert all_gone(locks)
@@ -249,7 +249,7 @@ def test_an_upgrade_that_lost_what_it_had(locks: Locks) -> None:
 
 def test_who_waits_for_permits_hears_that_there_will_be_none(locks: Locks) -> None:
     locks.configure(poll=0.1)
-    locks.set_capacity("agent:1", 1)
+    locks.capacities.set("agent:1", 1)
     said: list[str] = []
 
     def wait() -> None:
@@ -261,10 +261,10 @@ def test_who_waits_for_permits_hears_that_there_will_be_none(locks: Locks) -> No
     with locks.acquire("agent:1", owner="a", mode="permit"):
         waiting = spawn(wait)
         in_line(locks, 1, "agent:1")
-        locks.drain("agent:1")
+        locks.capacities.drain("agent:1")
         join(waiting, 30)
     assert said == ["draining"]
-    assert locks.remove("agent:1") == "removed"
+    assert locks.capacities.remove("agent:1") == "removed"
     assert all_gone(locks)
 
 
@@ -282,8 +282,8 @@ def test_a_request_that_was_ended_by_others(locks: Locks) -> None:
     with locks.acquire("db:1", owner="a"):
         waiting = spawn(wait)
         in_line(locks, 1)
-        (waiter,) = (locks.show("db:1")).waiters
-        assert locks.cancel([waiter.rid]) == ["cancelled"]
+        (waiter,) = (locks.get("db:1")).waiters
+        assert locks.admin.cancel([waiter.rid]) == ["cancelled"]
         join(waiting, 30)
         assert "was cancelled" in said.pop()
     assert all_gone(locks)
@@ -309,11 +309,11 @@ def test_a_server_that_has_lost_the_end_of_a_wait(locks: Locks, adeq: Adeq) -> N
     assert all_gone(locks)
     for key, copy in zip(keys, then, strict=True):
         adeq.client.restore(key, 0, copy or b"", replace=True)
-    assert (locks.show("db:1")).waiting == 1
+    assert (locks.get("db:1")).waiting == 1
     with pytest.raises(WaitTimeout, match="not free"):
         locks.take("db:1", owner="b", wait=0)
-    assert (locks.show("db:1")).waiting == 0
-    assert locks.release([grant.rid]) == ["released"]
+    assert (locks.get("db:1")).waiting == 0
+    assert locks.admin.release([grant.rid]) == ["released"]
     assert all_gone(locks)
     adeq.client.restore(keys[1], 0, then[1] or b"", replace=True)  # whose request has ended, for good
     with pytest.raises(OwnerWaits):
@@ -355,7 +355,7 @@ def test_a_deadlock_across_domains_is_found_by_those_who_look(adeq: Adeq, base_n
     def cross(here: Locks, there: Locks, owner: str) -> None:
         with here.acquire("db:1", owner=owner):
             in_line(there, 0)
-            while not (there.show("db:1")).held:
+            while not (there.get("db:1")).held:
                 pass
             try:
                 with there.acquire("db:1", owner=owner, wait=DEADLINE):

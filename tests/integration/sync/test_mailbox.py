@@ -189,7 +189,7 @@ def test_scopes_know_nothing_of_each_other(queue: Queue, box: Mailbox, clock: Cl
     fill(other, 3)
     queue.enqueue(4)
     assert [one.length() for one in (box, other)] == [2, 1]
-    assert queue.length(["group/s", "any", "group/u"]) == [2, 1, 0]
+    assert queue.inspect.length(["group/s", "any", "group/u"]) == [2, 1, 0]
     assert (open_batch(other, clock)).items == [3]
     assert (open_batch(box, clock)).items == [1, 2]
 
@@ -326,7 +326,7 @@ def test_a_renewed_batch_is_held_for_longer(queue: Queue, clock: Clock) -> None:
         assert [one.status for one in renewals] == ["renewed"] * 2
         assert batch.deadline == clock.now_ms / 1000 + holds
     clock.tick(59)
-    assert queue.reap() == 0
+    assert queue.admin.reap() == 0
     batch.done()
 
 
@@ -343,7 +343,7 @@ def test_a_lost_batch_says_how_much_of_it_is_lost(queue: Queue, box: Mailbox, cl
     batch = open_batch(box, clock)
     queue.heartbeat(batch.leases[0], extend=60)
     clock.tick(15)
-    assert queue.reap() == 2
+    assert queue.admin.reap() == 2
     deadline = batch.deadline
     with pytest.raises(LeaseLost, match=f"2 of the 3 leases of batch '{batch.id}' are lost"):
         batch.renew()
@@ -398,7 +398,7 @@ def test_an_exception_goes_on_where_its_batch_is_lost(queue: Queue, box: Mailbox
     with pytest.raises(KeyError) as raised:  # noqa: PT012
         with open_batch(box, clock):
             clock.tick(15)
-            queue.reap()
+            queue.admin.reap()
             raise KeyError
     assert "its batch is not settled: 1 of the 1 leases" in raised.value.__notes__[0]
 
@@ -408,7 +408,7 @@ def test_a_with_block_whose_batch_is_lost_says_so(queue: Queue, box: Mailbox, cl
     with pytest.raises(LeaseLost):  # noqa: PT012
         with open_batch(box, clock):
             clock.tick(15)
-            queue.reap()
+            queue.admin.reap()
 
 
 # Settled at once
@@ -492,7 +492,7 @@ def test_a_mailbox_is_cleared_of_what_is_in_line(queue: Queue, clock: Clock) -> 
 def test_more_than_a_call_deletes_is_cleared(queue: Queue, box: Mailbox) -> None:
     queue.enqueue_many(Task(payload=n, lane=box.lane) for n in range(2_500))
     seen: list[int] = []
-    assert queue.purge(lane=box.lane, progress=seen.append) == 2_500
+    assert queue.admin.purge(lane=box.lane, progress=seen.append) == 2_500
     assert len(seen) > 2
     assert seen == sorted(seen)
     assert seen[-1] == 2_500
@@ -500,9 +500,9 @@ def test_more_than_a_call_deletes_is_cleared(queue: Queue, box: Mailbox) -> None
 
 def test_a_lane_is_purged_of_what_is_in_line_only(queue: Queue) -> None:
     with pytest.raises(BadArgument, match="all: with a lane"):
-        queue.purge(all=True, lane="any")
+        queue.admin.purge(all=True, lane="any")
     with pytest.raises(ConfigError, match="lanes: 'a lane'"):
-        queue.purge(lane="a lane")
+        queue.admin.purge(lane="a lane")
 
 
 # Callbacks
@@ -757,7 +757,7 @@ def test_a_batch_that_is_not_confirmed_comes_with_the_error(
 def test_a_part_of_a_batch_may_be_settled_by_itself(queue: Queue, box: Mailbox, clock: Clock) -> None:
     fill(box, 1, 2)
     batch = open_batch(box, clock)
-    queue.settle(acks=[(batch.leases[0], "one")], fails=[Failure(batch.leases[1], "two", retryable=False)])
+    queue.leases.settle(acks=[(batch.leases[0], "one")], fails=[Failure(batch.leases[1], "two", retryable=False)])
     assert states(queue, batch) == ["completed", "dead"]
     with pytest.raises(LeaseLost, match="1 of the 2"):
         batch.done()

@@ -42,7 +42,7 @@ def test_a_limit_is_set_and_seen_in_all(queue: PartitionedQueue) -> None:
     leases = queue.claim("w", 400)
     while more := queue.claim("w", 400):
         leases += more
-    use = queue.limits.look("user:ann")
+    use = queue.limits.get("user:ann")
     assert len(leases) == use.running == COUNT
     assert use.running + use.waiting <= 400
     assert use.waiting > 0
@@ -55,9 +55,9 @@ def test_a_limit_is_set_and_seen_in_all(queue: PartitionedQueue) -> None:
 def test_weights_are_the_same_in_all(queue: PartitionedQueue) -> None:
     queue.shares.set("ann", 3)
     assert queue.shares.get("ann") == 3
-    assert queue.shares.all() == {"ann": 3}
+    assert queue.shares.list() == {"ann": 3}
     for part in queue.partitions():
-        assert queue.part(part.tag).shares.all() == {"ann": 3}
+        assert queue.part(part.tag).shares.list() == {"ann": 3}
 
 
 def test_a_schedule_is_in_one_partition_and_found_wherever_it_is(queue: PartitionedQueue) -> None:
@@ -117,19 +117,19 @@ def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
     ids = let_die(queue, 200)
     let_die(queue, 10, kind="other")
     assert len({id.rpartition("@")[2] for id in ids}) > 1
-    summary = queue.dead_summary()
+    summary = queue.dead.summary()
     assert [(one.kind, one.count) for one in summary.groups] == [("mail", 200), ("other", 10)]
     assert (summary.counted, summary.complete) == (210, True)
-    counted = queue.retry_dead(dry_run=True, kind="mail")
+    counted = queue.dead.retry_all(dry_run=True, kind="mail")
     assert (counted.matched, counted.done) == (200, 0)
-    assert queue.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
-    abandoned = queue.abandon_dead(kind="other")
+    assert queue.dead.abandon_many([ids[0], ids[1], "nobody"]) == ["abandoned", "abandoned", "not_found"]
+    abandoned = queue.dead.abandon_all(kind="other")
     assert (abandoned.matched, abandoned.done) == (10, 10)
-    retried = queue.retry_dead()
+    retried = queue.dead.retry_all()
     assert (retried.matched, retried.done) == (198, 198)
     stats = queue.stats()
     assert (stats.ready, stats.dead) == (198, 0)
-    overview = queue.overview()
+    overview = queue.inspect.overview()
     assert (overview.ready, list(overview.oldest)) == (198, ["any"])
     assert 0 <= overview.waited < 600
 
@@ -137,24 +137,24 @@ def test_dead_tasks_of_all(queue: PartitionedQueue) -> None:
 def test_a_worker_is_one_in_all(queue: PartitionedQueue) -> None:
     for part in queue.partitions():
         for name in ("w1", "w2"):
-            queue.part(part.tag).register(name, capacity=5, group="g" if name == "w1" else None)
-    assert [worker.name for worker in queue.workers()] == ["w1", "w2"]
-    assert [worker.name for worker in queue.workers(group="g")] == ["w1"]
-    worker = queue.worker("w1")
+            queue.part(part.tag).workers.register(name, capacity=5, group="g" if name == "w1" else None)
+    assert [worker.name for worker in queue.workers.list()] == ["w1", "w2"]
+    assert [worker.name for worker in queue.workers.list(group="g")] == ["w1"]
+    worker = queue.workers.get("w1")
     assert worker
     assert (worker.capacity, worker.heard, worker.mode) == (5, True, "run")
-    assert queue.worker("w3") is None
-    assert queue.control(["w2", "w3"], mode="quiet") == ["w2"]
-    assert sorted(queue.control(everybody=True, capacity=2)) == ["w1", "w2"]
+    assert queue.workers.get("w3") is None
+    assert queue.workers.control(["w2", "w3"], mode="quiet") == ["w2"]
+    assert sorted(queue.workers.control(everybody=True, capacity=2)) == ["w1", "w2"]
     for part in queue.partitions():
-        steered = queue.part(part.tag).worker("w2")
+        steered = queue.part(part.tag).workers.get("w2")
         assert steered
         assert (steered.mode, steered.wanted) == ("quiet", 2)
-    worker = queue.worker("w2")
+    worker = queue.workers.get("w2")
     assert worker
     assert not worker.heard
     with pytest.raises(BadArgument, match="one of these"):
-        queue.control()
+        queue.workers.control()
 
 
 def test_the_partition_of_a_task(queue: PartitionedQueue) -> None:
@@ -179,7 +179,7 @@ def test_what_is_set_while_partitions_come_is_set_in_all(
         other.limits.remove("user:bob")
         other.shares.set("ann", 3)
         other.configure(max_attempts=7)
-        other.pause()
+        other.admin.pause()
         publish(*how, **more)
 
     monkeypatch.setattr(queue, "_publish", publish_late)
@@ -188,7 +188,7 @@ def test_what_is_set_while_partitions_come_is_set_in_all(
     for part in queue.partitions():
         own = queue.part(part.tag)
         assert [limit.key for limit in own.limits.list()] == ["all", "user:ann"]
-        assert own.shares.all() == {"ann": 3}
+        assert own.shares.list() == {"ann": 3}
         settings = own.settings()
         assert (settings.max_attempts, settings.mode) == (7, "paused")
 
@@ -211,7 +211,7 @@ def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name: str,
         queue.configure(clock="test")
         queue.repartition(COUNT)
         queue.schedules.set("s", Every(60))
-        queue.drain()
+        queue.admin.drain()
         assert (queue.schedules.fire_due()).firings == []
         clock.tick(70)
         with pytest.raises(QueueDraining):
@@ -224,12 +224,12 @@ def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueue, ade
     for part in queue.partitions():
         adeq.client.hset(f"{queue.part(part.tag).base}:config", mapping={"layout": 0, "layout_min": 0})
     worker = queue.part("-")
-    worker.register("old")
+    worker.workers.register("old")
     adeq.client.hset(f"{worker.base}:worker:old", "layout", 0)
     with pytest.raises(ConflictError, match="old"):
-        queue.migrate()
+        queue.admin.migrate()
     assert [(queue.part(part.tag).settings()).layout for part in queue.partitions()] == [0] * (COUNT + 1)
-    assert (queue.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+    assert (queue.admin.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
 
 
 def test_what_is_said_while_new_partitions_are_settled_in_holds(
@@ -237,7 +237,7 @@ def test_what_is_said_while_new_partitions_are_settled_in_holds(
 ) -> None:
     """By somebody who knows the new map, just before the last look at the model."""
     other = PartitionedQueue(adeq, queue.name, adeq.prefix, adeq.queue(queue.name))
-    queue.pause()
+    queue.admin.pause()
     refuse = queue._refuse_earlier
 
     def then_resume(known: Any) -> None:
@@ -250,7 +250,7 @@ def test_what_is_said_while_new_partitions_are_settled_in_holds(
         nonlocal resumed
         if not resumed:
             resumed = True
-            other.resume()
+            other.admin.resume()
         return configure(own, **settings)
 
     monkeypatch.setattr(queue, "_refuse_earlier", then_resume)
@@ -267,9 +267,9 @@ def test_repartition_again_after_an_error_settles_what_was_left(
 
     def then_fail(known: Any) -> None:
         refuse(known)
-        adeq.queue(queue.name).pause()
+        adeq.queue(queue.name).admin.pause()
         for tag in known.before[-1]:
-            queue.part(tag).pause()
+            queue.part(tag).admin.pause()
         raise TransportError("away", retryable=True, may_have_applied=False)
 
     monkeypatch.setattr(queue, "_refuse_earlier", then_fail)

@@ -74,7 +74,7 @@ def test_what_has_a_key_is_in_one_partition_and_the_rest_everywhere(queue: Parti
     one_by_one = where([queue.enqueue(n) for n in range(40)])
     assert sorted(one_by_one.values()) == [10] * 4
     assert (queue.stats()).pending == 640
-    assert queue.length() == [(queue.stats()).ready]
+    assert queue.inspect.length() == [(queue.stats()).ready]
     taken = [lease.payload for lease in take_all(queue) if lease.record.get("ordering_key") == b"k3"]
     assert taken == list(range(3, 200, 10))
 
@@ -130,7 +130,7 @@ def test_a_task_is_found_by_its_id_after_growth(queue: PartitionedQueue) -> None
         assert task.payload == payload
     assert queue.get("unknown") is None
     assert queue.cancel("unknown") == "not_found"
-    assert [one.status for one in queue.run_now_many(["unknown", old.id, new.id])] == [
+    assert [one.status for one in queue.admin.run_now_many(["unknown", old.id, new.id])] == [
         "not_found",
         "ready",
         "not_delayed",
@@ -206,7 +206,7 @@ def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     leases = [lease for _ in range(8) for lease in queue.claim("w", 1)]
     assert len({lease.id for lease in leases}) == 8
     assert len(receipts) == 4
-    assert {one.status for one in queue.heartbeat_many(leases, extend=60)} == {"renewed"}
+    assert {one.status for one in queue.leases.heartbeat_many(leases, extend=60)} == {"renewed"}
     assert (queue.heartbeat(leases[0])).status == "renewed"
     assert queue.progress(leases[0], 0.5, "half") == "noted"
     assert queue.release(leases[0]) == "released"
@@ -224,8 +224,8 @@ def test_leases_of_all_partitions(queue: PartitionedQueue) -> None:
     stats = queue.stats()
     assert (stats.ready, stats.delayed, stats.running, stats.dead, stats.finished) == (1, 1, 4, 1, 1)
     assert [task.id for task in queue.iterate("dead")] == [leases[2].id]
-    assert (queue.retry(leases[2].id)).status == "retried"
-    assert queue.abandon(leases[2].id) == "not_dead"
+    assert (queue.dead.retry(leases[2].id)).status == "retried"
+    assert queue.dead.abandon(leases[2].id) == "not_dead"
 
 
 @pytest.mark.parametrize("verb", ["ack", "ack_many", "heartbeat_many", "settle"])
@@ -243,7 +243,7 @@ def test_a_lease_is_found_by_who_knows_earlier_partitions_only(
         elif verb == "ack_many":
             assert before.ack_many([(lease, None)]) == ["completed"]
         elif verb == "heartbeat_many":
-            assert [one.status for one in before.heartbeat_many([lease])] == ["renewed"]
+            assert [one.status for one in before.leases.heartbeat_many([lease])] == ["renewed"]
         else:
             settled = before._settle_in(["-"], "v", acks=[(lease, None)])
             assert settled.acks == ["completed"]
@@ -264,7 +264,7 @@ def test_what_is_said_to_the_queue_holds_in_all_partitions(queue: PartitionedQue
     queue.configure(lease=33, max_attempts=7, backoff=Backoff(base=2.5))
     queue.part("-").limits.set("user:*", concurrency=2, starts=10, period=60, burst=5)
     queue.part("-").shares.set("ann", 2)
-    queue.pause()
+    queue.admin.pause()
     queue.repartition(4)
     for one in queue.partitions():
         part = queue.part(one.tag)
@@ -276,9 +276,9 @@ def test_what_is_said_to_the_queue_holds_in_all_partitions(queue: PartitionedQue
         assert part.shares.get("ann") == 2
     queue.enqueue_many(range(40))
     assert queue.claim("w") == []
-    queue.resume()
+    queue.admin.resume()
     assert len(take_all(queue)) == 40
-    queue.drain()
+    queue.admin.drain()
     assert {(queue.part(one.tag).stats()).mode for one in queue.partitions()} == {"draining"}
 
 
@@ -314,5 +314,5 @@ def test_every_partition_is_migrated(adeq: Adeq, queue: PartitionedQueue) -> Non
     for part in parts:
         adeq.client.hset(f"{part.base}:config", mapping={"layout": 0, "layout_min": 0})
     told: list[int] = []
-    assert (queue.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+    assert (queue.admin.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
     assert [(part.settings()).layout for part in parts] == [1] * len(parts)

@@ -222,7 +222,7 @@ def test_a_lost_lease_changes_nothing(timed: Queue, clock: Clock) -> None:
     timed.enqueue("work", id="t")
     (lost,) = take(timed)
     clock.tick(15)
-    assert timed.reap() == 1
+    assert timed.admin.reap() == 1
     (held,) = timed.claim("w2")
     assert held.fence > lost.fence
     acts: list[Callable[[Lease], Any]] = [timed.ack, timed.fail, timed.release, timed.heartbeat]
@@ -266,7 +266,7 @@ def test_a_released_task_returns_to_its_place_and_spends_no_attempt(queue: Queue
 def test_settle_completes_fails_and_claims_in_one_call(queue: Queue) -> None:
     queue.enqueue_many(range(4))
     one, two = take(queue, 2)
-    settled = queue.settle("w1", acks=[(one, "done")], fails=[Failure(two, b"why")], claim=10)
+    settled = queue.leases.settle("w1", acks=[(one, "done")], fails=[Failure(two, b"why")], claim=10)
     assert (settled.acks, [fail.status for fail in settled.fails]) == (["completed"], ["retried"])
     assert [lease.payload for lease in settled.claimed.leases] == [2, 3]
 
@@ -287,13 +287,13 @@ def test_dead_tasks_are_counted_by_kind_and_reason_1000_a_call(queue: Queue) -> 
     for _ in range(2):
         leases = take(queue, 750)
         queue.fail_many([Failure(lease, reason="no", retryable=False) for lease in leases])
-    whole = queue.dead_summary()
+    whole = queue.dead.summary()
     assert [(one.kind, one.reason, one.count) for one in whole.groups] == [("k", "no", 1500)]
     assert (whole.counted, whole.complete) == (1500, True)
-    newest = queue.dead_summary(1200)
+    newest = queue.dead.summary(1200)
     assert (newest.groups[0].count, newest.counted, newest.complete) == (1200, 1200, False)
     with pytest.raises(BadArgument, match="most: 0"):
-        queue.dead_summary(0)
+        queue.dead.summary(0)
 
 
 def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> None:
@@ -303,8 +303,8 @@ def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> None:
         if take(timed):
             crashes += 1
         clock.tick(20)
-        timed.promote()
-        timed.reap()
+        timed.admin.promote()
+        timed.admin.reap()
     task = timed.get("t")
     assert task is not None
     assert (crashes, task.crashes, task.reason, task.attempts) == (5, 5, "crash_loop", 0)
@@ -315,10 +315,10 @@ def test_a_crash_loop_ends_in_the_dead_set(timed: Queue, clock: Clock) -> None:
 
 def test_the_newest_registration_holds_the_name(queue: Queue, url: str) -> None:
     queue.enqueue("work")
-    queue.register("w1")
+    queue.workers.register("w1")
     with Adeq.from_url(url) as another:
         other = another.queue(queue.name)
-        other.register("w1")
+        other.workers.register("w1")
         with pytest.raises(WorkerReplaced, match="'w1'"):
             queue.claim("w1")
         assert len(other.claim("w1")) == 1
@@ -332,10 +332,10 @@ def test_a_worker_that_the_server_forgot_registers_again(queue: Queue, client: A
 
 
 def test_deregistered_workers_are_not_counted(queue: Queue) -> None:
-    queue.register("w1")
+    queue.workers.register("w1")
     assert (queue.stats()).workers == 1
-    assert queue.deregister("w1") == "deregistered"
-    assert queue.deregister("w1") == "unregistered"
+    assert queue.workers.deregister("w1") == "deregistered"
+    assert queue.workers.deregister("w1") == "unregistered"
     assert (queue.stats()).workers == 0
 
 

@@ -137,19 +137,19 @@ def test_dead_tasks_tell_what_happened_and_start_anew(queue: Queue) -> None:
     found = queue.get("t")
     assert found is not None
     assert (found.state, found.reason, found.error, found.attempts) == ("dead", "bad", "t failed", 1)
-    assert (queue.retry("t")).status == "retried"
-    assert (queue.retry("t")).status == "not_dead"
-    assert (queue.retry("nobody")).status == "not_found"
+    assert (queue.dead.retry("t")).status == "retried"
+    assert (queue.dead.retry("t")).status == "not_dead"
+    assert (queue.dead.retry("nobody")).status == "not_found"
     (lease,) = take(queue)
     assert (lease.id, lease.attempt, lease.delivery) == ("t", 1, 2)
 
 
 def test_a_delayed_task_and_a_retry_are_run_now(queue: Queue) -> None:
     queue.enqueue(1, id="t", delay=3600)
-    assert (queue.run_now("t")).status == "ready"
+    assert (queue.admin.run_now("t")).status == "ready"
     (lease,) = take(queue)
     queue.fail(lease, "busy", delay=3600)
-    answers = queue.run_now_many(["t", "t", "nobody"])
+    answers = queue.admin.run_now_many(["t", "t", "nobody"])
     assert [(one.status, one.state) for one in answers] == [
         ("ready", None),
         ("not_delayed", "ready"),
@@ -172,17 +172,17 @@ def test_a_task_and_its_events_carry_the_trace_of_the_program(url: str, base_nam
 def test_a_retry_does_not_make_a_unique_task_twice(queue: Queue) -> None:
     bury(queue, "old", unique="report")
     queue.enqueue(1, id="new", unique="report")
-    answer = queue.retry("old")
+    answer = queue.dead.retry("old")
     assert (answer.status, answer.holder) == ("conflict", "new")
 
 
-@pytest.mark.parametrize("verb", ["retry_dead", "abandon_dead"])
+@pytest.mark.parametrize("verb", ["retry_all", "abandon_all"])
 def test_a_filter_says_which_dead_tasks_are_meant(queue: Queue, verb: str) -> None:
     for number in range(4):
         bury(queue, f"a{number}", kind="mail", user="ann", reason="timeout")
     bury(queue, "b", kind="mail", user="bob", reason="timeout")
     bury(queue, "c", kind="mail", user="ann", reason="bad")
-    act = getattr(queue, verb)
+    act = getattr(queue.dead, verb)
     named = {"user": "ann", "reason": "timeout", "kind": "mail"}
     tried = act(dry_run=True, **named)
     assert (tried.matched, tried.done) == (4, 0)
@@ -194,10 +194,10 @@ def test_a_filter_says_which_dead_tasks_are_meant(queue: Queue, verb: str) -> No
 
 def test_abandoned_tasks_are_gone(queue: Queue) -> None:
     bury(queue, "t")
-    assert [queue.abandon("t"), queue.abandon("nobody")] == ["abandoned", "not_found"]
+    assert [queue.dead.abandon("t"), queue.dead.abandon("nobody")] == ["abandoned", "not_found"]
     assert queue.get("t") is None
     assert (queue.enqueue(1, id="t")).status == "created"
-    assert queue.abandon("t") == "not_dead"
+    assert queue.dead.abandon("t") == "not_dead"
 
 
 # Lists
@@ -231,21 +231,21 @@ def test_tasks_are_found_by_all_that_is_named_together(queue: Queue) -> None:
 
 def test_a_paused_queue_takes_in_and_gives_nothing(queue: Queue) -> None:
     queue.enqueue(1, id="t")
-    queue.pause()
+    queue.admin.pause()
     assert (queue.enqueue(2)).status == "created"
     assert (take(queue), (queue.stats()).mode) == ([], "paused")
-    queue.resume()
+    queue.admin.resume()
     assert [lease.id for lease in take(queue)] == ["t"]
 
 
 def test_a_draining_queue_gives_and_takes_nothing_in(queue: Queue) -> None:
     queue.enqueue(1, id="t", rid="r")
-    queue.drain()
+    queue.admin.drain()
     with pytest.raises(QueueDraining, match="takes no new tasks"):
         queue.enqueue(2)
     assert (queue.enqueue(1, id="t", rid="r")).status == "created"  # it was, before
     assert [lease.id for lease in take(queue, 9)] == ["t"]
-    queue.resume()
+    queue.admin.resume()
     assert (queue.enqueue(2)).status == "created"
 
 
@@ -255,11 +255,11 @@ def test_purge_deletes_what_waits_and_all_but_what_runs(queue: Queue) -> None:
     queue.enqueue(1, id="running", priority=0)
     queue.enqueue(1, id="delayed", delay=60)
     assert [lease.id for lease in take(queue)] == ["running"]
-    assert queue.purge() == 1_501
+    assert queue.admin.purge() == 1_501
     stats = queue.stats()
     assert (stats.pending, stats.running, stats.dead) == (0, 1, 1)
     assert (queue.enqueue(1, idempotency_key="k7")).status == "created"
-    assert queue.purge(all=True) == 2
+    assert queue.admin.purge(all=True) == 2
     assert (queue.stats()).running == 1
 
 
@@ -267,7 +267,7 @@ def test_purge_finds_every_lane(queue: Queue) -> None:
     """However many there are, and however few are left of them."""
     queue.enqueue_many(Task(id=f"t{n}", lane=f"group/g{n}") for n in range(12_000))
     assert (queue.stats()).more_lanes == 11_000
-    assert queue.purge() == 12_000
+    assert queue.admin.purge() == 12_000
     assert (queue.stats()).ready == 0
 
 
@@ -284,7 +284,7 @@ def test_ended_tasks_are_kept_by_number_and_by_age(queue: Queue, clock: Clock) -
     assert [task.id for task in queue.iterate("completed")] == ["t2", "t3", "t4"]
     assert [task.id for task in queue.iterate("dead")] == ["d1", "d2"]
     clock.tick(60)
-    assert (queue.trim(), (queue.stats()).finished) == (3, 0)
+    assert (queue.admin.trim(), (queue.stats()).finished) == (3, 0)
     clock.tick(60)
     take(queue)  # claims do it, too
     assert (queue.stats()).dead == 0

@@ -63,7 +63,7 @@ def test_how_a_task_ended_without_a_result(queue: Queue) -> None:
     dead, cancelled, purged = [queue.enqueue(word, id=word, reply=True) for word in ("dead", "out", "gone")]
     queue.cancel("out")
     work(queue, error="no such file")
-    queue.purge()
+    queue.admin.purge()
     with pytest.raises(TaskDead, match="'dead' is dead: bad") as caught:
         dead.result(DEADLINE)
     assert (caught.value.id, caught.value.reason, caught.value.error) == ("dead", "bad", "no such file")
@@ -97,7 +97,7 @@ def test_who_waits_in_vain_hears_why_no_worker_takes_it(
     unseen = f"no worker has been seen on queue '{queue.name}': start one, or look at its log"
     refused(f"; {unseen}")
     refused(f"; {unseen}")
-    queue.register("w1")
+    queue.workers.register("w1")
     refused("")  # it may take all kinds
     adeq.kinds(queue.name).publish([{"kind": "answer"}])
     unknown = f"no worker of '{queue.name}' has published the kind 'answr'; did you mean answer?"
@@ -114,7 +114,7 @@ def test_a_result_that_is_dropped_at_once_still_reaches_who_waits(queue: Queue) 
     work(queue, "only for those who wait")
     assert queue.get(receipt.id) is None
     assert receipt.result(DEADLINE) == "only for those who wait"
-    assert (queue.outcome(receipt.id)).status == "completed"
+    assert (queue.inspect.outcome(receipt.id)).status == "completed"
 
 
 def test_a_task_that_is_tried_again_is_waited_for_again(queue: Queue) -> None:
@@ -122,8 +122,8 @@ def test_a_task_that_is_tried_again_is_waited_for_again(queue: Queue) -> None:
     work(queue, error="not yet")
     with pytest.raises(TaskDead):
         receipt.result(DEADLINE)
-    queue.retry(receipt.id)
-    assert (queue.outcome(receipt.id)).status == "waiting"
+    queue.dead.retry(receipt.id)
+    assert (queue.inspect.outcome(receipt.id)).status == "waiting"
     worker = spawn(lambda: work(queue, "now"))
     assert receipt.result(DEADLINE) == "now"
     join(worker, DEADLINE)
@@ -133,7 +133,7 @@ def test_results_are_bytes_json_or_nothing(queue: Queue) -> None:
     receipts = queue.enqueue_many([Task(payload=n, reply=n % 2 == 0) for n in range(4)])
     leases = queue.claim("w1", 4)
     queue.ack_many(list(zip(leases, [b"\xff\x00", None, "text", {"a": [1.5, None]}], strict=True)))
-    outcomes = [queue.ended(receipt.id) for receipt in receipts]
+    outcomes = [queue.inspect.ended(receipt.id) for receipt in receipts]
     assert [outcome.data for outcome in outcomes] == [b"\xff\x00", b"", b'"text"', b'{"a":[1.5,null]}']
     assert [receipt.result() for receipt in receipts[1:]] == [None, "text", {"a": [1.5, None]}]
 

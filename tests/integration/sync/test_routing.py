@@ -51,7 +51,7 @@ def test_a_task_goes_from_an_instance_to_its_group_to_any(queue: Queue, clock: C
     clock.tick(29)
     assert take(queue, lanes=["group/gpu", "any"]) == []
     clock.tick(1)
-    queue.expire()
+    queue.admin.expire()
     task = queue.get("t")
     assert task is not None
     assert (task.lane, task.fallback) == ("group/gpu", ("any",))
@@ -64,9 +64,9 @@ def test_a_task_goes_from_an_instance_to_its_group_to_any(queue: Queue, clock: C
 def test_a_task_that_nobody_takes_fails_where_it_says_so(queue: Queue, clock: Clock) -> None:
     queue.enqueue(1, id="t", lane="group/gpu", fallback=["any", "fail"], fallback_after=10)
     clock.tick(10)
-    queue.expire()
+    queue.admin.expire()
     clock.tick(10)
-    queue.expire()
+    queue.admin.expire()
     task = queue.get("t")
     assert task is not None
     assert (task.state, task.reason) == ("dead", "nobody_came")

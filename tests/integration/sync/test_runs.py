@@ -14,12 +14,12 @@ def test_runs_are_read_in_the_order_of_their_starts(timed: Queue, clock: Clock) 
     clock.tick(1)
     timed.snooze((timed.claim("b"))[0], 5)
     clock.tick(5)
-    timed.promote()
+    timed.admin.promote()
     timed.fail((timed.claim("c"))[0], ValueError("no route"), delay=1)
     clock.tick(1)
-    timed.promote()
+    timed.admin.promote()
     timed.ack((timed.claim("d"))[0], "done")
-    runs = timed.runs("t")
+    runs = timed.inspect.runs("t")
     assert [(run.outcome, run.worker, run.delivery, run.attempt) for run in runs] == [
         ("released", "a", 1, 1),
         ("snoozed", "b", 2, 1),
@@ -30,7 +30,7 @@ def test_runs_are_read_in_the_order_of_their_starts(timed: Queue, clock: Clock) 
     assert [run.seconds for run in runs] == pytest.approx([0, 0, 0, 0])
     assert runs[2].error is not None
     assert runs[2].error.endswith("ValueError: no route\n")
-    assert timed.runs("nobody") == []
+    assert timed.inspect.runs("nobody") == []
 
 
 def test_runs_are_found_in_any_partition(adeq: Adeq, base_name: str) -> None:
@@ -40,5 +40,5 @@ def test_runs_are_found_in_any_partition(adeq: Adeq, base_name: str) -> None:
     for part in parts:
         for lease in part.claim("w", 12):
             part.release(lease)
-    found: list[list[TaskRun]] = [queue.runs(id) for id in ids]
+    found: list[list[TaskRun]] = [queue.inspect.runs(id) for id in ids]
     assert [[run.outcome for run in runs] for runs in found] == [["released"]] * 12

@@ -325,20 +325,20 @@ def test_each_time_fires_when_it_has_come(queue: Queue, clock: Clock) -> None:
 def test_nothing_is_due_where_there_is_none(queue: Queue) -> None:
     fired = queue.schedules.fire_due()
     assert (fired.firings, fired.now, fired.next) == ([], BEGIN, None)
-    assert (queue.claim_once("w", 1)).next_firing is None
+    assert (queue.leases.claim_once("w", 1)).next_firing is None
 
 
 def test_a_claim_tells_when_the_next_is_due(queue: Queue, clock: Clock) -> None:
     queue.schedules.set("b", Every(MINUTE))
     queue.schedules.set("a", Every(HOUR))
-    assert (queue.claim_once("w", 1)).next_firing == BEGIN + 20
-    assert (queue.settle("w", claim=1)).claimed.next_firing == BEGIN + 20
+    assert (queue.leases.claim_once("w", 1)).next_firing == BEGIN + 20
+    assert (queue.leases.settle("w", claim=1)).claimed.next_firing == BEGIN + 20
     clock.tick(30)
-    assert (queue.claim_once("w", 1)).next_firing == BEGIN + 20
+    assert (queue.leases.claim_once("w", 1)).next_firing == BEGIN + 20
     queue.schedules.pause("b")
-    assert (queue.claim_once("w", 1)).next_firing == 3600
+    assert (queue.leases.claim_once("w", 1)).next_firing == 3600
     queue.schedules.remove("a")
-    assert (queue.claim_once("w", 1)).next_firing is None
+    assert (queue.leases.claim_once("w", 1)).next_firing is None
 
 
 def test_all_times_that_came_fire_in_order(queue: Queue, clock: Clock) -> None:
@@ -700,9 +700,9 @@ def test_a_hundred_strange_ones_keep_nobody_from_firing(strange: Queue, adeq: Ad
 
 def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
     queue.schedules.set("s", Every(MINUTE), overlap="allow")
-    queue.drain()
+    queue.admin.drain()
     clock.tick(20)
-    assert (queue.claim_once("w", 1)).next_firing is None
+    assert (queue.leases.claim_once("w", 1)).next_firing is None
     with pytest.raises(QueueDraining):
         queue.schedules.fire_due()
     with pytest.raises(QueueDraining):
@@ -714,8 +714,8 @@ def test_while_a_queue_drains_nothing_fires(queue: Queue, clock: Clock) -> None:
     assert (queue.schedules.set("other", Every(HOUR))).status == "created"
     assert queue.schedules.pause("other") == "done"
     clock.tick(MINUTE)
-    queue.resume()
-    assert (queue.claim_once("w", 1)).next_firing == BEGIN + 20
+    queue.admin.resume()
+    assert (queue.leases.claim_once("w", 1)).next_firing == BEGIN + 20
     assert fire(queue) == [("s", 20, "fired"), ("s", 80, "fired")]
 
 

@@ -56,28 +56,28 @@ def test_fair_is_true_or_false(plain: Queue, fair: Any) -> None:
 
 
 def test_weights_are_set_and_taken_away(plain: Queue) -> None:
-    assert plain.shares.all() == {}
+    assert plain.shares.list() == {}
     plain.shares.set("bob", 2)
     plain.shares.set("ann", 0.01)
     plain.shares.set("cid", 33.333)
     plain.shares.set("dora", 100)
-    assert plain.shares.all() == {"ann": 0.01, "bob": 2.0, "cid": 33.33, "dora": 100.0}
+    assert plain.shares.list() == {"ann": 0.01, "bob": 2.0, "cid": 33.33, "dora": 100.0}
     assert [plain.shares.get(user) for user in ("bob", "nobody")] == [2.0, 1.0]
     plain.shares.set("bob", 1)
     plain.shares.set("nobody", 1)
     assert plain.shares.get("bob") == 1.0
-    assert "bob" not in plain.shares.all()
+    assert "bob" not in plain.shares.list()
 
 
 def test_what_is_rounded_to_one_is_one(plain: Queue) -> None:
     plain.shares.set("ann", 1.004)
-    assert plain.shares.all() == {}
+    assert plain.shares.list() == {}
 
 
 def test_hundreds_of_weights_are_listed_by_user(plain: Queue) -> None:
     for n in reversed(range(1200)):
         plain.shares.set(f"u{n:04}", n % 99 + 1.5 if n < 500 else 0.5)
-    weights = plain.shares.all()
+    weights = plain.shares.list()
     assert list(weights.items()) == [(f"u{n:04}", n % 99 + 1.5 if n < 500 else 0.5) for n in range(1200)]
 
 
@@ -85,7 +85,7 @@ def test_hundreds_of_weights_are_listed_by_user(plain: Queue) -> None:
 def test_a_weight_that_is_none_is_refused(plain: Queue, weight: Any) -> None:
     with pytest.raises(BadArgument, match=f"weight: {weight!r} is not accepted; allowed: 0.01 to 100"):
         plain.shares.set("ann", weight)
-    assert plain.shares.all() == {}
+    assert plain.shares.list() == {}
 
 
 @pytest.mark.parametrize("user", ["", "a b", "a,b", "u" * 201, "ü" * 101, "ü\u3000"])
@@ -101,7 +101,7 @@ def test_a_user_may_be_as_long_as_an_id(queue: Queue) -> None:
     queue.shares.set(user, 2)
     fill(queue, user, 6)
     fill(queue, "ann", 3)
-    assert queue.shares.all() == {user: 2.0}
+    assert queue.shares.list() == {user: 2.0}
     assert Counter(turns(queue, 6)) == {"u": 4, "a": 2}
 
 

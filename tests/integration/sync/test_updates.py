@@ -72,9 +72,9 @@ def test_lines_that_the_log_has_dropped_are_not_told_again(queue: Queue) -> None
     queue.enqueue("work", id="t")
     (lease,) = queue.claim("w1", 1)
     updates = queue.updates("t", timeout=DEADLINE)
-    queue.progress_many([(lease, {"line": f"line {n}"}) for n in range(LOG_KEEPS)])
+    queue.leases.progress_many([(lease, {"line": f"line {n}"}) for n in range(LOG_KEEPS)])
     assert len((following(updates)).log) == LOG_KEEPS
-    queue.progress_many([(lease, {"line": "again"}) for n in range(3)])
+    queue.leases.progress_many([(lease, {"line": "again"}) for n in range(3)])
     assert [line.text for line in (following(updates)).log] == ["again"] * 3
 
 
@@ -83,7 +83,7 @@ def test_how_tasks_end(queue: Queue) -> None:
     queue.cancel("out")
     (lease,) = queue.claim("w1", 1)
     queue.fail(lease, "no such file", reason="bad", retryable=False)
-    queue.purge()
+    queue.admin.purge()
     (last,) = rest(dead.updates())
     assert last.outcome
     assert (last.state, last.outcome.reason, last.outcome.error, last.result) == ("dead", "bad", "no such file", None)

@@ -195,11 +195,11 @@ def test_a_handler_without_end_is_stopped(queue: Queue) -> None:
 def test_a_paused_queue_runs_nothing(queue: Queue, adeq_clock: Clock) -> None:
     queue.enqueue()
     queue.enqueue(delay=5)
-    queue.pause()
+    queue.admin.pause()
     began = adeq_clock.now
     assert run_all(queue, payload) == []
     assert adeq_clock.now == began
-    queue.resume()
+    queue.admin.resume()
     assert len(run_all(queue, payload)) == 2
 
 
@@ -215,7 +215,7 @@ def test_a_run_whose_lease_was_taken_back_changes_nothing(queue: Queue, adeq_clo
     def handle(lease: Lease) -> None:
         if lease.delivery == 1:
             adeq_clock.advance(20)
-            queue.reap()
+            queue.admin.reap()
 
     queue.enqueue()
     assert [run.outcome for run in run_all(queue, handle)] == ["lease_lost", "completed"]

@@ -159,7 +159,7 @@ def test_advance_false_fires_what_is_due(queue: Queue, adeq_clock: Clock) -> Non
 def test_what_is_not_to_fire_does_not(queue: Queue, adeq_clock: Clock, hold: str) -> None:
     queue.schedules.set("s", Every(HOUR))
     if hold == "drain":
-        queue.drain()
+        queue.admin.drain()
     else:
         queue.schedules.pause("s")
     adeq_clock.advance(HOUR)
@@ -168,10 +168,10 @@ def test_what_is_not_to_fire_does_not(queue: Queue, adeq_clock: Clock, hold: str
 
 def test_a_paused_queue_runs_nothing(queue: Queue, adeq_clock: Clock) -> None:
     queue.schedules.set("s", Every(HOUR))
-    queue.pause()
+    queue.admin.pause()
     adeq_clock.advance(HOUR)
     assert run_all(queue, nominal) == []
-    queue.resume()
+    queue.admin.resume()
     assert len(run_all(queue, nominal)) == 1
 
 

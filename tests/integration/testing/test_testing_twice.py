@@ -101,7 +101,7 @@ def test_it_needs_the_clock_and_a_queue_that_runs(adeq: Adeq, adeq_prefix: str) 
     clocked = Adeq(adeq.client, prefix=adeq_prefix, clock=Clock())
     with clocked:
         clocked.queue("other").configure(clock="test")
-        clocked.queue("other").pause()
+        clocked.queue("other").admin.pause()
         with pytest.raises(ConfigError, match="'other' does not lease the task; is it paused"):
             assert_safe_to_run_twice(clocked.queue("other"), payload, state=bool)
 

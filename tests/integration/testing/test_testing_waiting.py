@@ -50,10 +50,10 @@ def test_nothing_that_could_end_the_wait(adeq: Adeq, adeq_clock: Clock) -> None:
         again.enqueue()
 
     with worker(queue, limit=3):
-        queue.pause()
+        queue.admin.pause()
         with pytest.raises(WaitTimeout, match="nothing of 'work' is left to run"):
             again.run()
-        queue.resume()
+        queue.admin.resume()
         with pytest.raises(AssertionError, match=r"worker: 4 runs, and there are still tasks that wait \(2\)"):
             queue.result(queue.enqueue(kind="again", delay=9).id)
 

@@ -36,7 +36,7 @@ async def renewing(
 async def claim(queue: Queue, renewal: Renewal, lease: float = LEASE) -> Lease:
     """One task, held from now on."""
     await queue.enqueue("work")
-    claimed = await queue.claim_once("w1", 1, lease=lease)
+    claimed = await queue.leases.claim_once("w1", 1, lease=lease)
     renewal.hold(claimed.leases, claimed.lease)
     return claimed.leases[0]
 

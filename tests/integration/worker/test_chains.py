@@ -99,7 +99,7 @@ async def test_behind_a_failed_step_only_what_waits_for_a_failure_runs(queue: Qu
         await anyhow.result(DEADLINE)
         with pytest.raises(TaskDead, match="is dead: after_failed"):
             await after.result(DEADLINE)
-    assert (await queue.outcome(never.id)).status == "cancelled"
+    assert (await queue.inspect.outcome(never.id)).status == "cancelled"
     assert sorted(ran) == ["anyhow", "breaks", "first", "undo"]
 
 

@@ -55,7 +55,7 @@ async def worked(worker: Worker, queue: Queue, *ids: str) -> list[Any]:
     """How tasks have ended that a worker has done."""
     async with asyncio.timeout(DEADLINE):
         running = asyncio.create_task(worker.run())
-        outcomes = [await queue.ended(id, DEADLINE) for id in ids]
+        outcomes = [await queue.inspect.ended(id, DEADLINE) for id in ids]
         worker.stop()
         await running
     return outcomes

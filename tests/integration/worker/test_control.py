@@ -117,7 +117,7 @@ async def test_a_quiet_worker_ends_what_runs_and_claims_no_more_until_it_is_to(q
     await queue.enqueue("first")
     async with registered(queue, handle, name="w", concurrency=2) as worker:
         await eventually(lambda: is_running(queue, 1))
-        assert await queue.control(["w"], mode="quiet") == ["w"]
+        assert await queue.workers.control(["w"], mode="quiet") == ["w"]
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
         await queue.enqueue("second")
         go_on.set()
@@ -125,7 +125,7 @@ async def test_a_quiet_worker_ends_what_runs_and_claims_no_more_until_it_is_to(q
         await asyncio.sleep(0.5)  # in which the mistake would be made
         assert await count(queue, "ready") == 1
         assert client.llen(f"{queue.base}:wake:any") == 1  # for another worker
-        await queue.control(["w"], mode="run")
+        await queue.workers.control(["w"], mode="run")
         await eventually(lambda: has_finished(queue, 2), AT_ONCE)
 
 
@@ -174,7 +174,7 @@ async def test_who_lets_its_tasks_end_hears_that_one_is_cancelled(queue: Queue) 
 
 
 async def test_who_becomes_quiet_during_a_claim_takes_no_token(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    settle, go_on = queue.settle, asyncio.Event()
+    settle, go_on = queue.leases.settle, asyncio.Event()
     claims: list[int] = []
 
     async def slow(*args: Any, **options: Any) -> Any:
@@ -183,7 +183,7 @@ async def test_who_becomes_quiet_during_a_claim_takes_no_token(queue: Queue, mon
         await go_on.wait()
         return answer
 
-    monkeypatch.setattr(queue, "settle", slow)
+    monkeypatch.setattr(queue.leases, "settle", slow)
     async with registered(queue, forever) as worker:
         await eventually(lambda: holds(lambda: claims))
         worker.quiet()
@@ -206,7 +206,7 @@ async def test_stop_and_restart_let_what_runs_end(queue: Queue, mode: Any) -> No
     worker = Worker(queue, handle, concurrency=2)
     running = asyncio.create_task(worker.run())
     await eventually(lambda: is_running(queue, 2))
-    assert await queue.control(everybody=True, mode=mode) == [worker.name]
+    assert await queue.workers.control(everybody=True, mode=mode) == [worker.name]
     await eventually(lambda: holds(lambda: worker.health().mode == mode), AT_ONCE)
     go_on.set()
     await asyncio.wait_for(running, DEADLINE)
@@ -223,9 +223,9 @@ async def test_a_worker_runs_as_many_at_a_time_as_is_wanted(queue: Queue) -> Non
     await queue.enqueue_many(range(30))
     async with registered(queue, handle, name="w", concurrency=2) as worker:
         await eventually(lambda: is_running(queue, 2))
-        await queue.control(["w"], capacity=20)
+        await queue.workers.control(["w"], capacity=20)
         await eventually(lambda: is_running(queue, 20), AT_ONCE)
-        await queue.control(["w"], capacity=3)
+        await queue.workers.control(["w"], capacity=3)
         await eventually(lambda: holds(lambda: worker.concurrency == 3), AT_ONCE)
         for finished in range(1, 20):  # what runs is left to end, and nothing follows until there is room
             places.release()
@@ -241,13 +241,18 @@ async def test_a_worker_runs_as_many_at_a_time_as_is_wanted(queue: Queue) -> Non
 async def test_what_a_killed_worker_was_asked_is_heard_before_the_first_claim(queue: Queue) -> None:
     """Its tasks may kill each worker before the first heartbeat."""
     await queue.enqueue(id="deadly")
-    await queue.register("w")  # and is killed
-    assert await queue.control(["w"], mode="stop") == ["w"]
+    await queue.workers.register("w")  # and is killed
+    assert await queue.workers.control(["w"], mode="stop") == ["w"]
     worker = Worker(queue, forever, name="w")
     await asyncio.wait_for(worker.run(), DEADLINE)
     task = await queue.get("deadly")
     assert task is not None
-    assert (worker.health().mode, task.state, task.deliveries, await queue.worker("w")) == ("stop", "ready", 0, None)
+    assert (worker.health().mode, task.state, task.deliveries, await queue.workers.get("w")) == (
+        "stop",
+        "ready",
+        0,
+        None,
+    )
 
 
 async def test_what_was_wanted_while_the_connection_was_lost_is_heard_after_it(
@@ -256,7 +261,7 @@ async def test_what_was_wanted_while_the_connection_was_lost_is_heard_after_it(
     async with registered(queue, forever, name="w") as worker:
         await eventually(lambda: holds(lambda: worker._listener.awaits_work))
         await eventually(lambda: blocked(client))
-        await queue.control(["w"], mode="quiet")
+        await queue.workers.control(["w"], mode="quiet")
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
         client.hset(f"{queue.base}:worker:w", "mode", "run")  # its token is lost with the connection
         await eventually(lambda: blocked(client))
@@ -292,13 +297,13 @@ async def test_an_idle_worker_claims_and_sends_no_heartbeats(
     queue: Queue, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.1)
-    sent, beat = list[object](), queue.beat
+    sent, beat = list[object](), queue.workers.beat
 
     async def send(leases: Any, **how: Any) -> Any:
         sent.append(leases)
         return await beat(leases, **how)
 
-    monkeypatch.setattr(queue, "beat", send)
+    monkeypatch.setattr(queue.workers, "beat", send)
     async with registered(queue, forever, name="w") as worker:
         await eventually(lambda: holds(lambda: worker._listener.wakings > 3))
         assert sent == [[]]  # before the first claim
@@ -308,7 +313,7 @@ async def test_a_quiet_worker_is_seen(queue: Queue, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(listener, "LONGEST_BLOCK", 0.2)
 
     async def seen() -> float:
-        info = await queue.worker("w")
+        info = await queue.workers.get("w")
         assert info is not None
         return info.seen
 
@@ -333,7 +338,7 @@ async def test_a_busy_worker_is_steered_too(queue: Queue) -> None:
     await queue.enqueue_many(range(1000))
     async with registered(queue, handle, name="w", concurrency=100) as worker:
         await eventually(lambda: count(queue, "finished"))
-        await queue.control(["w"], mode="quiet")
+        await queue.workers.control(["w"], mode="quiet")
         await eventually(lambda: holds(lambda: worker.health().mode == "quiet"), AT_ONCE)
         await eventually(lambda: is_running(queue, 0))
         stats = await queue.stats()

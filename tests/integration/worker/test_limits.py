@@ -76,7 +76,7 @@ async def test_others_go_on_while_one_user_is_limited(queue: Queue, client: redi
         await fill(queue, "bob", 200)
         await eventually(lambda: has_finished(queue, 200))
         assert (await queue.stats()).running == 2
-        assert (await queue.limits.look("user:ann")).waiting == len(ann) - 2
+        assert (await queue.limits.get("user:ann")).waiting == len(ann) - 2
         gate.set()
         await eventually(lambda: all_are(queue, "completed", *ann))
     events = list(read_tasks(client, queue.base))
@@ -126,7 +126,7 @@ async def test_handlers_that_fail_and_release_keep_the_limit(queue: Queue, clien
         failed, fine = ids[::3], [id for n, id in enumerate(ids) if n % 3]
         await eventually(lambda: all_are(queue, "dead", *failed))
         await eventually(lambda: all_are(queue, "completed", *fine))
-        assert (await queue.retry_dead()).done == len(failed)
+        assert (await queue.dead.retry_all()).done == len(failed)
         await eventually(lambda: all_are(queue, "completed", *ids))
     assert most_at_a_time(read_tasks(client, queue.base), lambda id: ["ann"])["ann"] == 2
 
@@ -144,7 +144,7 @@ async def test_a_network_that_loses_replies_costs_no_slot(
     assert proxy.lost
     most = most_at_a_time(read_tasks(client, queue.base), lambda id: ["all", id.partition(".")[0]])
     assert (most["ann"], most["all"]) == (2, 5)
-    assert [(await queue.limits.look(key)).running for key in ("user:ann", "all")] == [0, 0]
+    assert [(await queue.limits.get(key)).running for key in ("user:ann", "all")] == [0, 0]
 
 
 # Who is idle

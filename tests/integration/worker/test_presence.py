@@ -31,18 +31,18 @@ async def forever(lease: Lease) -> None:
 @pytest.mark.slow
 async def test_a_worker_is_known_by_group_and_capability(queue: Queue) -> None:
     async with registered(queue, forever, name="w1", group="g", capabilities=["gpu", "python"], concurrency=7, grace=0):
-        (found,) = await queue.workers(group="g", capability="gpu")
+        (found,) = await queue.workers.list(group="g", capability="gpu")
         assert (found.name, found.group, found.capacity) == ("w1", "g", 7)
         assert set(found.capabilities) == {"gpu", "python"}
         assert tuple(found.lanes) == ("group/g/inst/w1", "group/g", "any")
-        assert await queue.workers(group="other") == []
+        assert await queue.workers.list(group="other") == []
         await queue.enqueue_many(range(3))
         await eventually(lambda: _is_busy(queue, 3))
-    assert await queue.workers() == []
+    assert await queue.workers.list() == []
 
 
 async def _is_busy(queue: Queue, number: int) -> bool:
-    (found,) = await queue.workers()
+    (found,) = await queue.workers.list()
     return found.busy == number
 
 

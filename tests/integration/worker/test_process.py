@@ -276,7 +276,7 @@ def test_lanes_are_taken_from_the_options(start: Start, queue: Queue) -> None:
 def test_a_replaced_worker_ends_with_1(start: Start, queue: Queue) -> None:
     worker = start("--name", "w1")
     wait_until(lambda: queue.stats().workers == 1)
-    queue.register("w1")
+    queue.workers.register("w1")
     queue.enqueue({})
     assert worker.ended() == 1
     assert worker.log.splitlines()[-1].startswith("adeq: worker 'w1' was registered again elsewhere")

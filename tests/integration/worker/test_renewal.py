@@ -163,7 +163,7 @@ async def test_cancel_and_stop_reach_the_worker(queue: Queue, way: str) -> None:
         await asyncio.wait_for(running.wait(), DEADLINE)
         await queue.cancel(task.id)
         await asyncio.wait_for(cancelled.wait(), DEADLINE)
-        await queue.control(mode="stop", workers=["w1"])
+        await queue.workers.control(mode="stop", workers=["w1"])
         await asyncio.wait_for(asyncio.shield(worker), DEADLINE)
     view = await queue.get(task.id)
     assert view

@@ -175,11 +175,11 @@ async def test_after_a_drained_queue_goes_on(queue: Queue) -> None:
     await queue.schedules.set("s", Every(SOON), overlap="allow")
     async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 1))
-        await queue.drain()
+        await queue.admin.drain()
         before = await view(queue)
         await asyncio.sleep(5 * SOON)
         assert (await view(queue)).fired == before.fired
-        await queue.resume()
+        await queue.admin.resume()
         await eventually(lambda: has_fired(queue, before.fired + 3), scheduling.LOOK_AGAIN - 2)
     after = await view(queue)
     assert after.last
@@ -189,7 +189,7 @@ async def test_after_a_drained_queue_goes_on(queue: Queue) -> None:
 
 
 async def test_a_paused_queue_takes_in_what_is_due(queue: Queue) -> None:
-    await queue.pause()
+    await queue.admin.pause()
     await queue.schedules.set("s", Every(SOON), overlap="allow")
     async with registered(queue, echo):
         await eventually(lambda: has_fired(queue, 3))
@@ -230,7 +230,7 @@ async def test_stop_ends_it_cleanly(queue: Queue, caplog: pytest.LogCaptureFixtu
     async with registered(queue, echo) as worker:
         await eventually(lambda: has_fired(queue, 2))
     after = await view(queue)
-    assert await queue.worker(worker.name) is None
+    assert await queue.workers.get(worker.name) is None
     assert not [task for task in asyncio.all_tasks() if "Scheduler" in repr(task)]
     await asyncio.sleep(2 * SOON)
     assert (await view(queue)).fired == after.fired

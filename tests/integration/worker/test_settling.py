@@ -77,18 +77,18 @@ async def test_who_was_woken_during_a_claim_claims_again(
 
     async with Adeq.from_url(url) as adeq:
         queue = adeq.queue(base_name)
-        settle = queue.settle
+        settle = queue.leases.settle
         worker = Worker(queue, handle)
 
         async def late(*args: Any, **options: Any) -> Any:
             monkeypatch.undo()
             answer = await settle(*args, **options)
             await queue.enqueue("work")
-            assert await queue.block(["any"], DEADLINE)
+            assert await queue.leases.block(["any"], DEADLINE)
             worker._listener.wakings += 1  # as where the worker has taken it, in its other line
             return answer
 
-        monkeypatch.setattr(queue, "settle", late)
+        monkeypatch.setattr(queue.leases, "settle", late)
         running = asyncio.create_task(worker.run())
         async with asyncio.timeout(5):  # half of the longest block
             await started.wait()
@@ -110,7 +110,7 @@ async def test_what_a_replaced_worker_has_done_is_settled(url: str, base_name: s
         running = asyncio.create_task(Worker(queue, handle, name="w").run())
         await asyncio.wait_for(started.wait(), DEADLINE)
         with pyadeq.Adeq.from_url(url) as other:
-            other.queue(base_name).register("w")
+            other.queue(base_name).workers.register("w")
         go_on.set()
         with pytest.raises(WorkerReplaced):
             await asyncio.wait_for(running, DEADLINE)
@@ -212,7 +212,7 @@ async def test_a_failure_that_cannot_be_told_is_one_all_the_same(
         odd, good = await queue.enqueue("odd", max_attempts=1), await queue.enqueue("good")
         await work_off(queue, handle, 2, concurrency=2)
         assert await good.result() == "good"
-        outcome = await queue.ended(odd.id)
+        outcome = await queue.inspect.ended(odd.id)
     assert outcome.status == "dead"
 
 
@@ -269,7 +269,7 @@ async def test_a_signal_stops_all_workers_of_a_process(url: str, base_name: str)
         workers = [asyncio.create_task(Worker(queue, handle).run(signals=True)) for queue in queues]
         for queue in queues:
             async with asyncio.timeout(DEADLINE):
-                while not await queue.workers():
+                while not await queue.workers.list():
                     await asyncio.sleep(0.01)
         workers[1].cancel()  # the end of one leaves the others their signals
         await asyncio.wait(workers[1:2], timeout=DEADLINE)
@@ -295,7 +295,7 @@ async def test_a_name_works_once_in_a_process_and_goes_with_its_worker(url: str,
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
-        assert await queue.workers() == []
+        assert await queue.workers.list() == []
         assert Worker(queue, handle).name != Worker(queue, handle).name
 
 
@@ -303,7 +303,7 @@ async def test_a_worker_ends_though_a_call_becomes_due_as_its_last_line_ends(url
     async with Adeq.from_url(url) as adeq:
         worker = Worker(adeq.queue(base_name), lambda _: None)
         running = asyncio.create_task(worker.run())
-        await eventually(lambda: adeq.queue(base_name).worker(worker.name))
+        await eventually(lambda: adeq.queue(base_name).workers.get(worker.name))
         settling: Any = worker._settling
         wake_all = settling._pulse.beat
 
@@ -314,4 +314,4 @@ async def test_a_worker_ends_though_a_call_becomes_due_as_its_last_line_ends(url
         settling._pulse.beat = beat
         worker.stop()
         await asyncio.wait_for(running, DEADLINE)
-        assert not await adeq.queue(base_name).worker(worker.name)
+        assert not await adeq.queue(base_name).workers.get(worker.name)

@@ -291,10 +291,10 @@ async def test_a_handler_that_cleans_up_keeps_its_lease_meanwhile(queue: Queue) 
 
 
 async def test_of_two_workers_with_one_name_the_newer_one_works(queue: Queue, url: str) -> None:
-    await queue.register("w1")
+    await queue.workers.register("w1")
     async with Adeq.from_url(url) as another:
         other = another.queue(queue.name)
-        await other.register("w1")
+        await other.workers.register("w1")
         answers = await asyncio.gather(*[queue.claim("w1") for _ in range(5)], return_exceptions=True)
         assert {type(answer) for answer in answers} == {WorkerReplaced}
         assert await other.claim("w1") == []
@@ -324,7 +324,7 @@ async def test_a_replaced_worker_ends_and_gives_back_what_it_holds(queue: Queue,
     running = asyncio.create_task(Worker(queue, handle, name="w1", concurrency=2).run())
     await eventually(lambda: count(queue, "running"))
     async with Adeq.from_url(url) as another:
-        await another.queue(queue.name).register("w1")
+        await another.queue(queue.name).workers.register("w1")
     with pytest.raises(WorkerReplaced):
         await asyncio.wait_for(running, DEADLINE)
     task = await queue.get("t")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.admin import QueueAdmin
@@ -12,9 +12,10 @@ from pyadeq._async.queue.dead import QueueDead
 from pyadeq._async.queue.inspect import QueueInspect
 from pyadeq._async.queue.limits import Limits
 from pyadeq._async.queue.partitions.base import is_known
+from pyadeq._async.queue.partitions.follow import FollowingPart
 from pyadeq._async.queue.partitions.routes import PartitionedArea, chain, each, first, total, where_it_is
+from pyadeq._async.queue.partitions.settle import Settling
 from pyadeq._async.queue.schedules import PATIENCE, Schedules
-from pyadeq._async.queue.settings import QueueSettings
 from pyadeq._async.queue.shares import Shares
 from pyadeq._async.queue.whole import Whole
 from pyadeq._async.queue.workers import QueueWorkers
@@ -24,18 +25,17 @@ from pyadeq._core.kernel.nouncalls import models, statuses
 from pyadeq._core.kernel.options import checked_list
 from pyadeq._core.queue.dead import together as dead_together
 from pyadeq._core.queue.history import together as histories_together
+from pyadeq._core.queue.items import Held
 from pyadeq._core.queue.migration import refuse_older
-from pyadeq._core.queue.partitions import WHOLE, PartitionMap, together
-from pyadeq._core.queue.partitions import total as added_up
+from pyadeq._core.queue.partitions import PartitionMap, together
 from pyadeq._core.queue.partitions import total_overview as added_overview
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
-from pyadeq.models.base import Migration, Moment
+from pyadeq.models.base import Migration, Moment, Seconds
 from pyadeq.models.limit import Limit, LimitUse, SetLimitStatus
-from pyadeq.models.queue import AbandonStatus, Bulk, Retried
-from pyadeq.models.queue_settings import Settings, SettingsChange
+from pyadeq.models.queue import AbandonStatus, Bulk, ReleaseStatus, Renewal, Retried, Snoozed
 from pyadeq.models.schedule import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
-from pyadeq.models.worker import WorkerInfo, WorkerMode
+from pyadeq.models.worker import Outcome, ProgressStatus, WorkerInfo, WorkerMode
 
 T = TypeVar("T")
 
@@ -65,8 +65,7 @@ class PartitionedLimits(PartitionedArea):
 
     set = each("limits", Limits.set, _changed)
     remove = each("limits", Limits.remove, _changed)
-    inspect = total("limits", Limits.inspect, LimitUse.in_all)
-    look = total("limits", Limits.inspect, LimitUse.in_all)  # by its old name
+    get = total("limits", Limits.get, LimitUse.in_all)
 
     async def list(self) -> list[Limit]:
         """Return the limits that are set, by key."""
@@ -81,7 +80,7 @@ class PartitionedShares(PartitionedArea):
 
     set = each("shares", Shares.set)
     get = first("shares", Shares.get)
-    all = first("shares", Shares.all)
+    list = first("shares", Shares.list)
 
 
 class PartitionedSchedules(PartitionedArea):
@@ -183,24 +182,42 @@ class PartitionedSchedules(PartitionedArea):
 class PartitionedInspect(PartitionedArea):
     """`queue.inspect` of all partitions. Nothing here changes anything."""
 
-    get = where_it_is("inspect", QueueInspect.get, lambda task: task is not None)
+    _queue: FollowingPart
+
     log = where_it_is("inspect", QueueInspect.log, bool)
     runs = where_it_is("inspect", QueueInspect.runs, bool)
     outcome = where_it_is("inspect", QueueInspect.outcome, is_known)
-    iterate = chain("inspect", QueueInspect.iterate)
     length = total("inspect", QueueInspect.length, _by_lane)
-    stats = total(
-        "inspect",
-        QueueInspect.stats,
-        added_up,
-        """The sums of all partitions: how many tasks are in each state, and the totals since the queue began.
-
-        workers: of the partition that has most of them, for a worker is known in each.
-        """,
-    )
-
     overview = total("inspect", QueueInspect.overview, added_overview)
     history = total("inspect", QueueInspect.history, histories_together)
+
+    async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
+        """Wait for a task's end and return how it ended; see `QueueInspect.ended`."""
+        return await self._queue._wait_for_end(id, timeout)
+
+
+class PartitionedLeases(PartitionedArea):
+    """`queue.leases` of all partitions: calls for many leases."""
+
+    _queue: Settling
+
+    async def release_many(self, leases: Sequence[Held]) -> list[ReleaseStatus]:
+        """Return many tasks. Returns a status for each."""
+        return await self._queue._in_each(leases, lambda one: one, lambda part, some: part.leases.release_many(some))
+
+    async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
+        """Renew many leases. Returns an answer for each."""
+        return await self._queue._in_each(
+            leases, lambda one: one, lambda part, some: part.leases.heartbeat_many(some, extend=extend)
+        )
+
+    async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
+        """Put many tasks aside, each a lease with its seconds. Returns an answer for each."""
+        return await self._queue._in_each(leases, lambda one: one[0], lambda part, some: part.leases.snooze_many(some))
+
+    async def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
+        """Report how far tasks have come. Returns a status for each."""
+        return await self._queue._in_each(notes, lambda one: one[0], lambda part, some: part.leases.progress_many(some))
 
 
 class PartitionedDead(PartitionedArea):
@@ -222,11 +239,7 @@ class PartitionedDead(PartitionedArea):
 
 
 class PartitionedWorkers(PartitionedArea):
-    """`queue.workers` of all partitions. Called, it is `list`."""
-
-    async def __call__(self, *, group: str | None = None, capability: str | None = None) -> builtins.list[WorkerInfo]:
-        """As `list`."""
-        return await self.list(group=group, capability=capability)
+    """`queue.workers` of all partitions."""
 
     get = total("workers", QueueWorkers.get, _seen_last)
     list = total(
@@ -245,41 +258,15 @@ class PartitionedWorkers(PartitionedArea):
         group: str | None = None,
         everybody: bool = False,
     ) -> builtins.list[str]:
-        """Send a request to live workers, in every partition; see `Queue.control`. Returns the names of those that get
-        it.
+        """Send a request to live workers, in every partition; see `QueueWorkers.control`. Returns the names of those
+        that get it.
         """
         workers = checked_list("workers", workers)
         heard: dict[str, None] = {}
         for queue in await self._queue._parts_now():
-            names = await queue.control(workers, mode=mode, capacity=capacity, group=group, everybody=everybody)
+            names = await queue.workers.control(workers, mode=mode, capacity=capacity, group=group, everybody=everybody)
             heard |= dict.fromkeys(names)
         return [name for name in workers if name in heard] if workers else sorted(heard)
-
-
-class PartitionedSettings(PartitionedArea):
-    """`queue.settings` of all partitions. Called, it is `get`."""
-
-    async def __call__(self) -> Settings:
-        """As `get`."""
-        return await self.get()
-
-    get = first("settings", QueueSettings.get)
-
-    async def change(
-        self, *, clock: str | None = None, expect: str | None = None, **settings: Unpack[SettingsChange]
-    ) -> Settings:
-        """Change settings of every partition and return those of the first. Settings not given stay unchanged.
-
-        expect: as for `QueueSettings.change`. The first partition decides: if it refuses, no other is changed.
-        """
-        if clock is not None:  # set the clock first: the other calls already use it
-            await self._queue.part(WHOLE).configure(clock=clock)
-
-        async def change(queue: Queue, expect: str | None = None) -> Settings:
-            return await queue.settings.change(clock=clock, expect=expect, **settings)
-
-        await self._queue._in_each_part(change, None if expect is None else lambda queue: change(queue, expect))
-        return await self.get()
 
 
 class PartitionedAdmin(PartitionedArea, Whole):
@@ -290,7 +277,8 @@ class PartitionedAdmin(PartitionedArea, Whole):
         "admin",
         QueueAdmin.purge,
         sum,
-        """Delete the waiting tasks of all partitions and their idempotency keys; see `Queue.purge`. Returns how many.
+        """Delete the waiting tasks of all partitions and their idempotency keys; see `QueueAdmin.purge`. Returns how
+        many.
 
         progress: called with the number of tasks deleted so far in each partition, one partition after the other.
         """,
@@ -300,13 +288,18 @@ class PartitionedAdmin(PartitionedArea, Whole):
         answers = await self._queue._in_each_part(lambda part: part.admin._everywhere(verb, decode, **arguments))
         return [answer for of_part in answers for answer in of_part]
 
+    async def _each(
+        self, verb: str, decode: Callable[[Answer], builtins.list[T]], ids: Sequence[str], /, **arguments: Any
+    ) -> builtins.list[T]:
+        return await self._queue._each(verb, decode, ids, **arguments)
+
     async def migrate(self, *, force: bool = False, progress: Callable[[int], object] | None = None) -> Migration:
-        """Convert the stored data of every partition to the layout of this release; see `Queue.migrate`."""
+        """Convert the stored data of every partition to the layout of this release; see `QueueAdmin.migrate`."""
         known = await self._queue._read()
         if not force:
             for tag in known.all:  # check all partitions before the first one is changed: there is no way back
                 if (await self._queue.part(tag).settings()).layout < newest_layout():
-                    refuse_older(await self._queue.part(tag).workers())
+                    refuse_older(await self._queue.part(tag).workers.list())
         before, layouts, rewritten = set[int](), set[int](), 0
 
         def tell(count: int) -> None:
@@ -314,7 +307,7 @@ class PartitionedAdmin(PartitionedArea, Whole):
                 progress(rewritten + count)
 
         for tag in known.all:
-            answer = await self._queue.part(tag).migrate(force=True, progress=tell)
+            answer = await self._queue.part(tag).admin.migrate(force=True, progress=tell)
             if answer.layout:
                 before.add(answer.before)
                 layouts.add(answer.layout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pyadeq._async.kernel.runner import Runner
 from pyadeq._async.queue import Queue
@@ -42,6 +42,11 @@ class PartitionedBase:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def _queue(self) -> Self:
+        """Of the rows of the routing table."""
+        return self
 
     async def partitions(self) -> list[Partition]:
         """Read the partitions that may have tasks. Those to which new tasks go come first."""

@@ -8,25 +8,24 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._async.queue import Queue
-from pyadeq._async.queue.partitions.base import PartitionedBase
+from pyadeq._async.queue.partitions.read import PartitionedReading
 from pyadeq._async.queue.results import result_of
 from pyadeq._core.queue.partitions import WHOLE
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.worker import Outcome, TaskUpdate
 
 
-class FollowingPart(PartitionedBase):
+class FollowingPart(PartitionedReading):
     """The part of a partitioned queue for following tasks."""
 
-    async def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
-        """Wait for a task's end and return how it ended; see `Queue.ended`."""
+    async def _wait_for_end(self, id: str, timeout: Seconds = 60.0) -> Outcome:
         until = monotonic() + to_ms("timeout", timeout) / 1000
         part = await self._part_until(id, until)
-        return await part.ended(id, max(until - monotonic(), 0.0))
+        return await part._wait_for_end(id, max(until - monotonic(), 0.0))
 
     async def result(self, id: str, timeout: Seconds = 60.0) -> Any:
         """Wait for a task's end and return its result; see `Queue.result`."""
-        return result_of(id, await self.ended(id, timeout))
+        return result_of(id, await self._wait_for_end(id, timeout))
 
     async def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0

@@ -44,14 +44,14 @@ class Putting(FollowingPart):
 
     async def run(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> Any:
         """Enqueue a task and wait for its result, at most `wait` seconds; see `Queue.run`."""
-        return result_of(*await self.run_to_end(payload, wait=wait, **options))
+        return result_of(*await self._run_to_end(payload, wait=wait, **options))
 
-    async def run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
+    async def _run_to_end(self, payload: Any = None, *, wait: Seconds = 60.0, **options: Any) -> tuple[str, Outcome]:
         """Enqueue a task and wait for its end, however it ends. Returns its id and its outcome. Raises WaitTimeout."""
         payload, options = apart(payload, options)
         until = monotonic() + to_ms("wait", wait) / 1000
         receipt = await self.enqueue(payload, **{"reply": True, **options})
-        return receipt.id, await self.ended(receipt.id, max(until - monotonic(), 0.0))
+        return receipt.id, await self._wait_for_end(receipt.id, max(until - monotonic(), 0.0))
 
     async def enqueue_many(self, tasks: Iterable[Any], *, rid: str | None = None) -> list[Receipt]:
         """Enqueue many tasks: Task models, or payloads; those of one partition in their order.

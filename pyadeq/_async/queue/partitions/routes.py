@@ -1,7 +1,7 @@
 """The routing table: which partitions a method of a partitioned queue asks, and what it makes of their answers.
 
-A row is one line in the class of an area: `stats = total("inspect", QueueInspect.stats, added_up)`. The verbs of `ById`
-and `Whole` need no row.
+A row is one line in the class of an area: `overview = total("inspect", QueueInspect.overview, added_overview)`. The
+verbs of `ById` and `Whole` need no row.
 
     first         the first partition
     each          every partition, the earliest first, including partitions that are added during the call. `expect` is
@@ -18,12 +18,12 @@ and `Whole` need no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from pyadeq._async.queue import Queue
 from pyadeq._async.queue.partitions.base import PartitionedBase
-from pyadeq._core.kernel.areas import named
 
+C = TypeVar("C")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -31,30 +31,33 @@ _OF_ONE = "tell the partition: `part(tag)`"
 _WORKER = "a `Worker` does it for all partitions"
 ABSENT = {
     "enqueue_stream": "`enqueue_many`, a part at a time",
+    "chain": "give the tasks ids that name one partition, and `after`",
+    "gather": "give the tasks ids that name one partition, and `gather`",
     "mailbox": "a scope is one lane of one partition: `part(tag).mailbox(scope)`",
-    "inspect.get_many": "`get`, one by one",
-    "inspect.list": "a page is of one partition: `iterate`, or `part(tag).list()`",
+    "get_many": "`get`, one by one",
+    "list": "a page is of one partition: `iterate`, or `part(tag).list()`",
+    "inspect.gathered": "`part_of(id)`, and `inspect.gathered` there",
     "workers.register": _WORKER,
     "workers.deregister": _WORKER,
     "workers.beat": _WORKER,
     "leases.claim_once": "`claim`",
     "leases.settle": _WORKER,
-    "leases.settle_when_woken": _WORKER,
     "leases.block": "`claim` with `wait`",
-    "leases.block_as": _WORKER,
-    "leases.progress_many": _WORKER,
-    "leases.release_many": "`release`, one by one",
-    "leases.snooze_many": "`snooze`, one by one",
     "admin.trim": _OF_ONE,
     "admin.promote": _OF_ONE,
     "admin.expire": _OF_ONE,
     "admin.reap": _OF_ONE,
     "admin.repair": _OF_ONE,
-    "chains.chain": "give the tasks ids that name one partition, and `after`",
-    "chains.gather": "give the tasks ids that name one partition, and `gather`",
-    "chains.gathered": "`part_of(id)`, and `gathered` there",
-    "chains.gathered_page": "`part_of(id)`, and `gathered` there",
 }
+
+
+def named(kind: type[C]) -> type[C]:
+    """Name the rows of a class as in the class: for errors and pickle."""
+    for name, member in vars(kind).items():
+        if hasattr(member, "route"):
+            member.__name__, member.__qualname__ = name, f"{kind.__qualname__}.{name}"
+            member.__module__ = kind.__module__
+    return kind
 
 
 class PartitionedArea:
@@ -67,8 +70,12 @@ class PartitionedArea:
         named(cls)
 
 
+Routing: TypeAlias = PartitionedArea | PartitionedBase
+"""What has rows."""
+
+
 def first(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+    async def ask(of: Routing, /, *args: Any, **kwargs: Any) -> Any:
         return await act((await of._queue._parts_now())[0], *args, **kwargs)
 
     act = _act(area, method)
@@ -78,7 +85,7 @@ def first(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Conca
 def each(
     area: str, method: Callable[Concatenate[Any, P], R], merge: Callable[[Sequence[Any]], Any] = lambda answers: None
 ) -> Callable[Concatenate[Any, P], R]:
-    async def ask(of: PartitionedArea, /, *args: Any, expect: str | None = None, **kwargs: Any) -> Any:
+    async def ask(of: Routing, /, *args: Any, expect: str | None = None, **kwargs: Any) -> Any:
         args = _for_each(args)
         decide = None if expect is None else lambda part: act(part, *args, expect=expect, **kwargs)
         return merge(await of._queue._in_each_part(lambda part: act(part, *args, **kwargs), decide))
@@ -90,7 +97,7 @@ def each(
 def total(
     area: str, method: Callable[Concatenate[Any, P], R], add: Callable[[Sequence[Any]], Any], doc: str | None = None
 ) -> Callable[Concatenate[Any, P], R]:
-    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+    async def ask(of: Routing, /, *args: Any, **kwargs: Any) -> Any:
         args = _for_each(args)
         return add([await act(part, *args, **kwargs) for part in await of._queue._parts_now()])
 
@@ -99,7 +106,7 @@ def total(
 
 
 def chain(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    async def ask(of: PartitionedArea, /, *args: Any, **kwargs: Any) -> Any:
+    async def ask(of: Routing, /, *args: Any, **kwargs: Any) -> Any:
         for part in await of._queue._parts_now():
             async for one in act(part, *args, **kwargs):
                 yield one
@@ -111,7 +118,7 @@ def chain(area: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Conca
 def where_it_is(
     area: str, method: Callable[Concatenate[Any, str, P], R], found: Callable[[Any], bool]
 ) -> Callable[Concatenate[Any, str, P], R]:
-    async def ask(of: PartitionedArea, /, id: str, *args: Any, **kwargs: Any) -> Any:
+    async def ask(of: Routing, /, id: str, *args: Any, **kwargs: Any) -> Any:
         return await of._queue._where_it_is(id, lambda part: act(part, id, *args, **kwargs), found)
 
     act = _act(area, method)
@@ -128,7 +135,7 @@ def _act(area: str, method: Callable[..., Any]) -> Callable[..., Any]:
     name = method.__name__
 
     def act(part: Queue, *args: Any, **kwargs: Any) -> Any:
-        return getattr(getattr(part, area), name)(*args, **kwargs)
+        return getattr(getattr(part, area) if area else part, name)(*args, **kwargs)
 
     return act
 

@@ -27,7 +27,7 @@ async def settle_in(model: Queue, new: Queue) -> None:
 
 async def _given(queue: Queue) -> Given:
     limits = {limit.key: limit for limit in await queue.limits.list()}
-    return Given(await queue.settings(), limits, await queue.shares.all())
+    return Given(await queue.settings(), limits, await queue.shares.list())
 
 
 async def _set(queue: Queue, given: Given) -> None:
@@ -52,6 +52,6 @@ async def _set(queue: Queue, given: Given) -> None:
     for user, weight in given.weights.items():
         await queue.shares.set(user, weight)
     if stored.mode != has.settings.mode:
-        await {"paused": queue.pause, "draining": queue.drain, "running": queue.resume}[stored.mode]()
+        await {"paused": queue.admin.pause, "draining": queue.admin.drain, "running": queue.admin.resume}[stored.mode]()
     if stored.layout > has.settings.layout:
-        await queue.migrate(force=True)
+        await queue.admin.migrate(force=True)

@@ -14,8 +14,7 @@ from pyadeq._async.queue.partitions.base import LEAST_REST, PartitionedBase
 from pyadeq._core.queue.items import Failure, Held, acked, failed, held
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, Lease, Renewal, Settled
+from pyadeq.models.queue import AckStatus, Failed, Lease, Settled
 
 T = TypeVar("T")
 
@@ -93,7 +92,7 @@ class Settling(PartitionedBase):
         before: Callable[[str], Awaitable[object]] | None = None,
         **how: Any,
     ) -> Settled:
-        """Settle in these partitions, in this order; see `Queue.settle`. If a partition is away, its tasks are
+        """Settle in these partitions, in this order; see `QueueLeases.settle`. If a partition is away, its tasks are
         `unanswered`.
 
         It asks the partitions of ended tasks, and, while there is room, those that may have tasks to claim; all, if
@@ -164,7 +163,7 @@ class Settling(PartitionedBase):
         try:
             if before:
                 await before(tag)
-            settled = await self.part(tag).settle(worker, **answer.wanted(*ended), claim=room, **how)
+            settled = await self.part(tag).leases.settle(worker, **answer.wanted(*ended), claim=room, **how)
         except DurabilityError as error:
             settled = answer.doubt(error)
         except AdeqError as error:
@@ -185,7 +184,7 @@ class Settling(PartitionedBase):
         """Release leases of a claim that was cancelled or interrupted."""
         if not isinstance(error, AdeqError):
             with suppress(AdeqError):
-                await self._in_each(leases, lambda lease: lease, lambda queue, some: queue.release_many(some))
+                await self._in_each(leases, lambda lease: lease, lambda queue, some: queue.leases.release_many(some))
 
     async def _look_elsewhere(
         self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure], answer: Answer
@@ -209,12 +208,6 @@ class Settling(PartitionedBase):
     async def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many failed attempts. Returns an answer for each."""
         return await self._in_each(fails, failed, lambda queue, some: queue.fail_many(some))
-
-    async def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
-        """Renew many leases. Returns an answer for each."""
-        return await self._in_each(
-            leases, lambda lease: lease, lambda queue, some: queue.heartbeat_many(some, extend=extend)
-        )
 
     async def _in_each(
         self,

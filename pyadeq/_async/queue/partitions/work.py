@@ -27,11 +27,6 @@ class TakingPart(Settling):
         super().__init__(*args)
         self._waits = Waits(self._listen, self._give_back)
 
-    @property
-    def default_worker(self) -> str:
-        """The worker name under which this process claims, if none is given."""
-        return self.part(WHOLE).default_worker
-
     async def claim(
         self,
         worker: str | None = None,
@@ -47,7 +42,7 @@ class TakingPart(Settling):
         Each call starts with the next partition, so that none starves. Inside a partition, the order is that of
         `Queue.claim`.
         """
-        worker = worker or self.default_worker
+        worker = worker or self.part(WHOLE)._identities.own_name()
         until = monotonic() + to_ms("wait", wait) / 1000
         asked: dict[str, Any] = {"lanes": checked_lanes(lanes), "lane_first": lane_first, "lease": lease}
 
@@ -70,12 +65,12 @@ class TakingPart(Settling):
 
     async def _listen(self, place: str, seconds: float) -> str | None:
         tag, *lanes = place.split(" ")
-        return await self.part(tag).block_as(None, lanes, seconds) or None  # a lost connection is no word
+        return await self.part(tag).leases._block_as(None, lanes, seconds) or None  # a lost connection is no word
 
     async def _give_back(self, place: str, word: str) -> None:
         """Make the partition repeat its hint, for other waiters."""
         tag, *lanes = place.split(" ")
-        await self.part(tag).settle(lanes=lanes)
+        await self.part(tag).leases.settle(lanes=lanes)
 
     async def ack(self, lease: Held, result: Any = None) -> AckStatus:
         """Complete a task and keep its result, as `Queue.ack` does. Raises LeaseLost if the lease is over."""

@@ -13,9 +13,9 @@ from pyadeq._sync.queue.partitions.areas import (
     PartitionedAdmin,
     PartitionedDead,
     PartitionedInspect,
+    PartitionedLeases,
     PartitionedLimits,
     PartitionedSchedules,
-    PartitionedSettings,
     PartitionedShares,
     PartitionedWorkers,
 )
@@ -24,8 +24,7 @@ from pyadeq._sync.queue.partitions.put import Putting
 from pyadeq._sync.queue.partitions.settings import settle_in
 from pyadeq._sync.queue.partitions.work import TakingPart
 from pyadeq._sync.queue.tasks import QueueTask
-from pyadeq._sync.queue.whole import WholeNames
-from pyadeq._core.kernel.areas import AreaOf, forward, named
+from pyadeq._core.kernel.areas import AreaOf
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap, make_tags
 from pyadeq._tasks.functions import TaskFunction
 from pyadeq.errors import ConflictError
@@ -39,27 +38,7 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 
-@named
-class PartitionedLeases:
-    """`queue.leases` of all partitions."""
-
-    def __init__(self, queue: TakingPart) -> None:
-        self._queue = queue
-
-    claim = forward("queue", TakingPart.claim)
-    ack = forward("queue", TakingPart.ack)
-    ack_many = forward("queue", TakingPart.ack_many)
-    fail = forward("queue", TakingPart.fail)
-    fail_many = forward("queue", TakingPart.fail_many)
-    heartbeat = forward("queue", TakingPart.heartbeat)
-    heartbeat_many = forward("queue", TakingPart.heartbeat_many)
-    progress = forward("queue", TakingPart.progress)
-    release = forward("queue", TakingPart.release)
-    snooze = forward("queue", TakingPart.snooze)
-
-
-@named
-class PartitionedQueue(Putting, TakingPart, ById, WholeNames):
+class PartitionedQueue(Putting, TakingPart, ById):
     """A durable queue of tasks in several hash slots of a cluster. `adeq.partitioned(name)` creates it.
 
     Order, limits and fair shares apply within each partition. Tasks with the same key are in the same partition. A
@@ -72,7 +51,6 @@ class PartitionedQueue(Putting, TakingPart, ById, WholeNames):
         self._leases = PartitionedLeases(self)
         self._dead = PartitionedDead(self)
         self._workers = PartitionedWorkers(self)
-        self._settings = PartitionedSettings(self)
         self._admin = PartitionedAdmin(self)
         self._limits = PartitionedLimits(self)
         self._shares = PartitionedShares(self)
@@ -83,34 +61,11 @@ class PartitionedQueue(Putting, TakingPart, ById, WholeNames):
     leases = AreaOf(PartitionedLeases)
     dead = AreaOf(PartitionedDead)
     workers = AreaOf(PartitionedWorkers)
-    settings = AreaOf(PartitionedSettings)
     admin = AreaOf(PartitionedAdmin)
     limits = AreaOf(PartitionedLimits)
     shares = AreaOf(PartitionedShares)
     schedules = AreaOf(PartitionedSchedules)
     events = AreaOf(PartitionedEvents)
-
-    get = forward("inspect", PartitionedInspect.get)
-    log = forward("inspect", PartitionedInspect.log)
-    runs = forward("inspect", PartitionedInspect.runs)
-    outcome = forward("inspect", PartitionedInspect.outcome)
-    iterate = forward("inspect", PartitionedInspect.iterate)
-    length = forward("inspect", PartitionedInspect.length)
-    stats = forward("inspect", PartitionedInspect.stats)
-    overview = forward("inspect", PartitionedInspect.overview)
-    history = forward("inspect", PartitionedInspect.history)
-    retry = forward("dead", PartitionedDead.retry)
-    retry_many = forward("dead", PartitionedDead.retry_many)
-    retry_dead = forward("dead", PartitionedDead.retry_all)
-    dead_summary = forward("dead", PartitionedDead.summary)
-    abandon = forward("dead", PartitionedDead.abandon)
-    abandon_many = forward("dead", PartitionedDead.abandon_many)
-    abandon_dead = forward("dead", PartitionedDead.abandon_all)
-    worker = forward("workers", PartitionedWorkers.get)
-    control = forward("workers", PartitionedWorkers.control)
-    configure = forward("settings", PartitionedSettings.change)
-    reveal = forward("admin", PartitionedAdmin.reveal)
-    migrate = forward("admin", PartitionedAdmin.migrate)
 
     # Partitions
 

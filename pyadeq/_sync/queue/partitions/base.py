@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pyadeq._sync.kernel.runner import Runner
 from pyadeq._sync.queue import Queue
@@ -43,6 +43,11 @@ class PartitionedBase:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def _queue(self) -> Self:
+        """Of the rows of the routing table."""
+        return self
 
     def partitions(self) -> list[Partition]:
         """Read the partitions that may have tasks. Those to which new tasks go come first."""

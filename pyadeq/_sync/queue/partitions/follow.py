@@ -9,25 +9,24 @@ from time import monotonic
 from typing import Any
 
 from pyadeq._sync.queue import Queue
-from pyadeq._sync.queue.partitions.base import PartitionedBase
+from pyadeq._sync.queue.partitions.read import PartitionedReading
 from pyadeq._sync.queue.results import result_of
 from pyadeq._core.queue.partitions import WHOLE
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.worker import Outcome, TaskUpdate
 
 
-class FollowingPart(PartitionedBase):
+class FollowingPart(PartitionedReading):
     """The part of a partitioned queue for following tasks."""
 
-    def ended(self, id: str, timeout: Seconds = 60.0) -> Outcome:
-        """Wait for a task's end and return how it ended; see `Queue.ended`."""
+    def _wait_for_end(self, id: str, timeout: Seconds = 60.0) -> Outcome:
         until = monotonic() + to_ms("timeout", timeout) / 1000
         part = self._part_until(id, until)
-        return part.ended(id, max(until - monotonic(), 0.0))
+        return part._wait_for_end(id, max(until - monotonic(), 0.0))
 
     def result(self, id: str, timeout: Seconds = 60.0) -> Any:
         """Wait for a task's end and return its result; see `Queue.result`."""
-        return result_of(id, self.ended(id, timeout))
+        return result_of(id, self._wait_for_end(id, timeout))
 
     def updates(
         self, id: str, *, timeout: Seconds | None = None, interval: Seconds = 1.0

@@ -28,7 +28,7 @@ def settle_in(model: Queue, new: Queue) -> None:
 
 def _given(queue: Queue) -> Given:
     limits = {limit.key: limit for limit in queue.limits.list()}
-    return Given(queue.settings(), limits, queue.shares.all())
+    return Given(queue.settings(), limits, queue.shares.list())
 
 
 def _set(queue: Queue, given: Given) -> None:
@@ -53,6 +53,6 @@ def _set(queue: Queue, given: Given) -> None:
     for user, weight in given.weights.items():
         queue.shares.set(user, weight)
     if stored.mode != has.settings.mode:
-        {"paused": queue.pause, "draining": queue.drain, "running": queue.resume}[stored.mode]()
+        {"paused": queue.admin.pause, "draining": queue.admin.drain, "running": queue.admin.resume}[stored.mode]()
     if stored.layout > has.settings.layout:
-        queue.migrate(force=True)
+        queue.admin.migrate(force=True)

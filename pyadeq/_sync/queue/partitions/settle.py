@@ -15,8 +15,7 @@ from pyadeq._sync.queue.partitions.base import LEAST_REST, PartitionedBase
 from pyadeq._core.queue.items import Failure, Held, acked, failed, held
 from pyadeq._core.queue.partitions import PartitionMap
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
-from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, Lease, Renewal, Settled
+from pyadeq.models.queue import AckStatus, Failed, Lease, Settled
 
 T = TypeVar("T")
 
@@ -94,7 +93,7 @@ class Settling(PartitionedBase):
         before: Callable[[str], object] | None = None,
         **how: Any,
     ) -> Settled:
-        """Settle in these partitions, in this order; see `Queue.settle`. If a partition is away, its tasks are
+        """Settle in these partitions, in this order; see `QueueLeases.settle`. If a partition is away, its tasks are
         `unanswered`.
 
         It asks the partitions of ended tasks, and, while there is room, those that may have tasks to claim; all, if
@@ -165,7 +164,7 @@ class Settling(PartitionedBase):
         try:
             if before:
                 before(tag)
-            settled = self.part(tag).settle(worker, **answer.wanted(*ended), claim=room, **how)
+            settled = self.part(tag).leases.settle(worker, **answer.wanted(*ended), claim=room, **how)
         except DurabilityError as error:
             settled = answer.doubt(error)
         except AdeqError as error:
@@ -186,7 +185,7 @@ class Settling(PartitionedBase):
         """Release leases of a claim that was cancelled or interrupted."""
         if not isinstance(error, AdeqError):
             with suppress(AdeqError):
-                self._in_each(leases, lambda lease: lease, lambda queue, some: queue.release_many(some))
+                self._in_each(leases, lambda lease: lease, lambda queue, some: queue.leases.release_many(some))
 
     def _look_elsewhere(
         self, known: PartitionMap, acks: Sequence[tuple[Held, Any]], fails: Sequence[Failure], answer: Answer
@@ -210,12 +209,6 @@ class Settling(PartitionedBase):
     def fail_many(self, fails: Sequence[Failure]) -> list[Failed]:
         """End many failed attempts. Returns an answer for each."""
         return self._in_each(fails, failed, lambda queue, some: queue.fail_many(some))
-
-    def heartbeat_many(self, leases: Sequence[Held], *, extend: Seconds = 0) -> list[Renewal]:
-        """Renew many leases. Returns an answer for each."""
-        return self._in_each(
-            leases, lambda lease: lease, lambda queue, some: queue.heartbeat_many(some, extend=extend)
-        )
 
     def _in_each(
         self,

@@ -28,11 +28,6 @@ class TakingPart(Settling):
         super().__init__(*args)
         self._waits = Waits(self._listen, self._give_back)
 
-    @property
-    def default_worker(self) -> str:
-        """The worker name under which this process claims, if none is given."""
-        return self.part(WHOLE).default_worker
-
     def claim(
         self,
         worker: str | None = None,
@@ -48,7 +43,7 @@ class TakingPart(Settling):
         Each call starts with the next partition, so that none starves. Inside a partition, the order is that of
         `Queue.claim`.
         """
-        worker = worker or self.default_worker
+        worker = worker or self.part(WHOLE)._identities.own_name()
         until = monotonic() + to_ms("wait", wait) / 1000
         asked: dict[str, Any] = {"lanes": checked_lanes(lanes), "lane_first": lane_first, "lease": lease}
 
@@ -71,12 +66,12 @@ class TakingPart(Settling):
 
     def _listen(self, place: str, seconds: float) -> str | None:
         tag, *lanes = place.split(" ")
-        return self.part(tag).block_as(None, lanes, seconds) or None  # a lost connection is no word
+        return self.part(tag).leases._block_as(None, lanes, seconds) or None  # a lost connection is no word
 
     def _give_back(self, place: str, word: str) -> None:
         """Make the partition repeat its hint, for other waiters."""
         tag, *lanes = place.split(" ")
-        self.part(tag).settle(lanes=lanes)
+        self.part(tag).leases.settle(lanes=lanes)
 
     def ack(self, lease: Held, result: Any = None) -> AckStatus:
         """Complete a task and keep its result, as `Queue.ack` does. Raises LeaseLost if the lease is over."""

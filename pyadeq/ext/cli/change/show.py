@@ -79,7 +79,7 @@ def _tasks(adeq: Adeq, changes: Any, change: Change) -> list[TaskView]:
     with suppress(AdeqError):
         queue = changes.stats().settings.get("follow_queue")
         if queue not in (None, "none"):
-            found = adeq.queue(queue).inspect.get_many(follow_ids(changes.name, change))
+            found = adeq.queue(queue).get_many(follow_ids(changes.name, change))
             return [task for task in found if task is not None]
     return []
 

@@ -152,7 +152,7 @@ def set_(
         given |= {"starts": starts.starts, "period": starts.period}
     limits = queue_or_new(adeq, queue).limits
     status = limits.set(key, **given)
-    limit = limits.inspect(key).limit
+    limit = limits.get(key).limit
     return Document(
         {"queue": queue, "status": status, **(limit.model_dump() if limit else {}), "key": key},
         f"{status} {key}" + (f": {rule_words(limit)}" if limit else ""),

@@ -107,7 +107,7 @@ def show(
 
     A resource that was never requested is free.
     """
-    found = domain.show(resource, limit)
+    found = domain.get(resource, limit)
     more = found.held > len(found.holders) or found.waiting > len(found.waiters)
     note = "There are more: --limit N, or adeq lock ls --all" if more else ""
     return Document({"domain": domain.name, **plain(found)}, lambda: _print(found), note)

@@ -55,7 +55,7 @@ def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, 
 @with_client
 def show(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     """Show the capacity of a resource. `adeq lock show` also has its holders and waiters."""
-    found = domain.show(resource, 1)
+    found = domain.get(resource, 1)
     if found.capacity is None:
         raise _no_capacity(resource, domain)
     about = {"domain": domain.name, "resource": resource, "waiting": found.waiting}
@@ -80,8 +80,8 @@ def set_(
     Permits in use stay in use, even if there are more than MAX.
     """
     locks = adeq.locks(domain)
-    locks.set_capacity(resource, max, silent=silent)
-    capacity = locks.show(resource, 1).capacity
+    locks.capacities.set(resource, max, silent=silent)
+    capacity = locks.get(resource, 1).capacity
     return Document(
         {"domain": domain, "resource": resource, **(plain(capacity) if capacity else {})},
         f"{resource} gives up to {max:,} permits" + (f", {_out(capacity.used)}" if capacity else ""),
@@ -92,10 +92,10 @@ def set_(
 @with_client
 def drain(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     """Give no more permits of a resource until `set`. Permits in use stay; waiting requests are refused."""
-    status = domain.drain(resource)
+    status = domain.capacities.drain(resource)
     if status == "no_capacity":
         raise _no_capacity(resource, domain)
-    capacity = domain.show(resource, 1).capacity
+    capacity = domain.get(resource, 1).capacity
     used = capacity.used if capacity else 0
     return Document(
         {"domain": domain.name, "resource": resource, "status": status, "used": used},
@@ -107,7 +107,7 @@ def drain(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
 @with_client
 def rm(resource: Resource, domain: ThisDomain = DEFAULT) -> Document:
     """Remove the capacity of a resource. Exits with 1 while permits are in use: `drain` it first."""
-    status = domain.remove(resource)
+    status = domain.capacities.remove(resource)
     if status == "no_capacity":
         raise _no_capacity(resource, domain)
     if status == "in_use":

@@ -36,7 +36,7 @@ def force_release(
 
     Exits with 1 if no request holds it.
     """
-    before = domain.show(resource, SHOWN)
+    before = domain.get(resource, SHOWN)
     holders = [one for one in before.holders if owner in (None, one.owner)]
     if not holders and before.held <= SHOWN:
         by = f"{owner} does not hold" if owner else "no request holds"
@@ -46,7 +46,7 @@ def force_release(
     confirm(
         f"This takes {resource!r} away from {', '.join(owners[:NAMED]) or owner}{more}.", yes, "nothing was released"
     )
-    forced = domain.force_release(resource, reason, owner)
+    forced = domain.admin.force_release(resource, reason, owner)
     known = {one.rid: one for one in holders}  # the others came in between, or were too many to look at
     released = [plain(known[rid]) if rid in known else {"rid": rid} for rid in forced.rids]
     rows = [_row(rid, known.get(rid), before) for rid in forced.rids]

@@ -31,7 +31,7 @@ def graph(
     Rows that follow from other rows are left out. Rows of a deadlock have its number. Deadlocks are ended when they are
     found, so few are seen here.
     """
-    found = domain.graph()
+    found = domain.inspect.graph()
     circles = found.cycles()
     if format != Picture.table:
         print(found.dot() if format == Picture.dot else found.mermaid(), end="")

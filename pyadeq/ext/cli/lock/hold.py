@@ -128,7 +128,7 @@ def release(adeq: Adeq, ticket: Held = STDIN) -> Document:
 
     To take a lock away from others, see adeq lock force-release.
     """
-    (status,) = adeq.locks(ticket["domain"]).release([ticket["request"]])
+    (status,) = adeq.locks(ticket["domain"]).admin.release([ticket["request"]])
     if status != "released":
         raise AdeqError(f"the lock of {ticket['resource']} was not held any more")
     return Document({"resource": ticket["resource"], "status": status}, f"{ticket['resource']} is released")

@@ -33,7 +33,7 @@ def offline(
     who = f"owner {owner!r}" if owner else f"agent {agent!r}"
     locks = existing_domain(adeq, domain)
     confirm(f"This ends all locks and waits of {who} in domain {domain!r}.", yes, "nothing was ended")
-    ended = locks.offline(owner=owner, agent=agent)
+    ended = locks.admin.offline(owner=owner, agent=agent)
     return Document(
         {"domain": domain, "owner": owner, "agent": agent, "ended": ended},
         f"{many(len(ended), 'request')} of {who} ended",

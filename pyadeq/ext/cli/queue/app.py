@@ -87,7 +87,7 @@ def show(queue: ThisQueue) -> Document:
 @with_client
 def stats(queue: ThisQueue) -> Document:
     """Show how many tasks are in each state, how long they wait, and the totals since the queue began."""
-    found = queue.overview()
+    found = queue.inspect.overview()
     shown: list[Shown] = [Table(["state", "tasks"], [(one, getattr(found, one)) for one in STATES], right=["tasks"])]
     if found.lanes:
         waits = {lane: brief(found.now - since) for lane, since in found.oldest.items()}

@@ -27,21 +27,21 @@ MODES = {
 @with_client
 def pause(queue: ThisQueue) -> Document:
     """Stop leasing tasks until `resume`. New tasks are accepted, and running tasks continue."""
-    queue.pause()
+    queue.admin.pause()
     return _mode(queue)
 
 
 @with_client
 def resume(queue: ThisQueue) -> Document:
     """End `pause` or `drain`."""
-    queue.resume()
+    queue.admin.resume()
     return _mode(queue)
 
 
 @with_client
 def drain(queue: ThisQueue) -> Document:
     """Accept no new tasks until `resume`: producers get an error. Existing tasks run to their end."""
-    queue.drain()
+    queue.admin.drain()
     return _mode(queue)
 
 
@@ -70,7 +70,7 @@ def purge(
     with Bar("Purging", there, "tasks") as bar:
         deleted = 0
         for one in queues:
-            deleted += one.purge(all=all, lane=lane, progress=partial(_advance, bar, deleted))
+            deleted += one.admin.purge(all=all, lane=lane, progress=partial(_advance, bar, deleted))
     return _deleted(queue, deleted)
 
 
@@ -83,7 +83,7 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
     if lane is not None:
         if all:
             raise ConfigError("--all: with --lane, only the ready tasks of the lane are deleted; leave one of them out")
-        return queue.length([lane])[0]
+        return queue.inspect.length([lane])[0]
     stats = queue.stats()
     return stats.pending + (stats.finished + stats.dead if all else 0)
 
@@ -91,7 +91,7 @@ def _there(queue: Queue, all: bool, lane: str | None) -> int:
 @with_client
 def trim(queue: ThisQueue) -> Document:
     """Delete finished and dead tasks that the settings no longer keep, now. Workers also do this by themselves."""
-    return _deleted(queue, sum(one.trim() for one in parts(queue)))
+    return _deleted(queue, sum(one.admin.trim() for one in parts(queue)))
 
 
 def _deleted(queue: AnyQueue, count: int) -> Document:

@@ -29,7 +29,7 @@ def history(
     are kept for a day, hours for 30 days: with a step of an hour or more, hours are shown.
     """
     begin = time.time() - since
-    found: list[HistoryPoint | Annotation] = [*queue.history(begin, step), *read_marks(adeq, begin)]
+    found: list[HistoryPoint | Annotation] = [*queue.inspect.history(begin, step), *read_marks(adeq, begin)]
     heads = ["time", *(f"{rate}/s" for rate in RATES), "ready", "running", "mean wait", "mark"]
     return Lines(
         sorted(found, key=lambda one: one.at),

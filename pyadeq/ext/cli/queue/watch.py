@@ -94,7 +94,7 @@ def look_at(
         stats = queue.stats()
         if begun >= read + 60:
             since = stats.now - 60 * PAST
-            past, marks, read = queue.history(since)[-PAST:], marks_since(since), begun
+            past, marks, read = queue.inspect.history(since)[-PAST:], marks_since(since), begun
         yield Look(queue.name, stats, before or stats, past, marks)
         before = stats
         wait = min(begun + interval, until) - monotonic()

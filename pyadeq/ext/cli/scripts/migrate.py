@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from redis.exceptions import ResponseError
 
-from pyadeq import Adeq, Migration, library
+from pyadeq import Adeq, Locks, Migration, library
 from pyadeq.errors import AdeqError, TransportError
 from pyadeq.ext.cli.shared.progress import Bar
 from pyadeq.ext.cli.shared.resolve import (
@@ -84,7 +84,7 @@ def _queue(adeq: Adeq, name: str, dry_run: bool, force: bool) -> dict[str, Any]:
 
     def find() -> tuple[list[str], Move]:
         queue = existing_queue(adeq, name)
-        return [part.base for part in parts(queue)], lambda tell: queue.migrate(force=force, progress=tell)
+        return [part.base for part in parts(queue)], lambda tell: queue.admin.migrate(force=force, progress=tell)
 
     return _row(adeq, "queue", name, find, dry_run)
 
@@ -94,7 +94,8 @@ def _other(adeq: Adeq, noun: str, name: str, dry_run: bool) -> dict[str, Any]:
 
     def find() -> tuple[list[str], Move]:
         found = existing_domain(adeq, name) if noun == "lock" else existing(adeq, noun, name, f"adeq {noun} ls")
-        return stored_bases(adeq, found), lambda tell: found.migrate(progress=tell)
+        migrate = found.admin.migrate if isinstance(found, Locks) else found.migrate
+        return stored_bases(adeq, found), lambda tell: migrate(progress=tell)
 
     return _row(adeq, noun, name, find, dry_run)
 

@@ -4,7 +4,7 @@
     @with_client
     def pause(queue: ThisQueue) -> Document:
         \"\"\"Stop leasing tasks until `resume`.\"\"\"
-        queue.pause()
+        queue.admin.pause()
         return Document({"queue": queue.name, "mode": "paused"}, f"queue {queue.name} is paused")
 
 This adds `--url` and `--output`, connects, finds the queue, and prints JSON or text. A command that must know how its

@@ -72,7 +72,7 @@ def _check_tier(queue: AnyQueue, id: str, reveal: bool, actor: str | None) -> No
         return
     if task is not None and not reveal:
         raise AdeqError(f"task {id!r} of queue {queue.name!r} is {task.tier}: its end is not shown; --reveal shows it")
-    if task is None or queue.reveal(id, actor=actor_of(actor)) == "not_found":
+    if task is None or queue.admin.reveal(id, actor=actor_of(actor)) == "not_found":
         raise AdeqError(
             f"the record of task {id!r} of queue {queue.name!r} is gone, so its data tier is not known, and nobody can "
             "record who sees it: its end is not shown"
@@ -81,9 +81,9 @@ def _check_tier(queue: AnyQueue, id: str, reveal: bool, actor: str | None) -> No
 
 def _ended(queue: AnyQueue, id: str, wait: float) -> Outcome:
     try:
-        return queue.ended(id, wait)
+        return queue.inspect.ended(id, wait)
     except WaitTimeout:
-        return queue.outcome(id)
+        return queue.inspect.outcome(id)
 
 
 def _said(queue: str, id: str, outcome: Outcome) -> str:

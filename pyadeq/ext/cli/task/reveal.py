@@ -24,7 +24,7 @@ def as_asked(queue: AnyQueue, task: TaskView, reveal: bool, actor: str | None) -
     if not tiers.hidden(task.tier):
         return task
     if reveal:
-        if queue.reveal(task.id, actor=actor_of(actor)) == "not_found":  # deleted meanwhile: nothing was recorded
+        if queue.admin.reveal(task.id, actor=actor_of(actor)) == "not_found":  # deleted meanwhile: nothing was recorded
             raise not_found(queue.name, task.id)
         return task
     print(f"{hidden_words(task)}; --reveal shows it", file=sys.stderr)

@@ -28,10 +28,10 @@ def show(queue: ThisQueue, id: TaskId, reveal: Reveal = False, actor: Actor = No
     if task is None:
         raise not_found(queue.name, id)
     task = as_asked(queue, task, reveal, actor)
-    runs = queue.runs(id)
+    runs = queue.inspect.runs(id)
     if not (reveal or may_show(task.tier, "error")):
         runs = [run.model_copy(update={"error": None}) for run in runs]
-    log = queue.log(id) if reveal or may_show(task.tier, "content") else []
+    log = queue.inspect.log(id) if reveal or may_show(task.tier, "content") else []
     lines = [{"at": line.at, "at_iso": iso(line.at), "text": line.text} for line in log]
     return Document(
         {**whole(task), "runs": [_as_json(run) for run in runs], "log": lines}, lambda: _print(task, runs, lines)

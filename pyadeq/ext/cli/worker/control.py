@@ -69,9 +69,9 @@ def _steer(
         raise ConfigError("which workers? Name some, or --group, or --all; one of these")
     there = existing_queue(adeq, queue)
     if all and not yes:
-        count = len(there.workers())
+        count = len(there.workers.list())
         confirm(f"This controls all workers of queue {queue!r}: {count:,}.", yes, "no worker was asked")
-    heard = there.control(names or (), group=group, everybody=all, **wanted)
+    heard = there.workers.control(names or (), group=group, everybody=all, **wanted)
     asked = dict.fromkeys(names or heard)
     if not asked:
         whose = f"group {group!r} of queue {queue!r}" if group is not None else f"queue {queue!r}"

@@ -158,7 +158,7 @@ class AdeqBackend(BaseTaskBackend):  # type: ignore[misc]  # the stubs are not i
         view = queue.get(result_id) if not self.queues or name in self.queues else None
         if view is None or HEADER not in (view.headers or {}):
             raise TaskResultDoesNotExist(result_id)
-        return self.result(view, queue.runs(result_id), name)
+        return self.result(view, queue.inspect.runs(result_id), name)
 
     def result(self, view: TaskView, runs: list[TaskRun], queue_name: str) -> TaskResult:
         """The result of a task of this backend."""

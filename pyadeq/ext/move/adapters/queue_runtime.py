@@ -168,7 +168,7 @@ class QueueRuntime:
     async def length(self) -> int:
         """Return how many items wait in all conversations that this process reads."""
         lanes = [one.box.lane for one in self._read.values()]
-        return sum(await self._queue.length(lanes)) if lanes else 0
+        return sum(await self._queue.inspect.length(lanes)) if lanes else 0
 
     async def clear(self, reason: str = "") -> int:
         """Delete the waiting items, and return how many."""

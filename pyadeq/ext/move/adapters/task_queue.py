@@ -190,7 +190,7 @@ class TaskQueue:
 
     async def retry(self, task_id: UUID) -> None:
         """Give a failed task new attempts. Raises TaskGone if there is none; BadArgument if it has not failed."""
-        status = (await self.queue.retry(str(task_id))).status
+        status = (await self.queue.dead.retry(str(task_id))).status
         if status == "not_found":
             raise _gone(task_id)
         if status != "retried":
@@ -206,7 +206,7 @@ class TaskQueue:
                 "for another one, write TaskQueue(queue, max_age_ms=…)",
             )
         total = 0
-        while count := await self.queue.reap(REAPED):
+        while count := await self.queue.admin.reap(REAPED):
             total += count
         return total
 
@@ -235,7 +235,7 @@ class TaskQueue:
 
     async def register_worker(self, agent_id: UUID, capacity: int) -> None:
         """Show a worker in `adeq worker ls`. capacity: how many tasks it runs at a time."""
-        await self.queue.register(str(agent_id), capacity=capacity, lanes=LANES)
+        await self.queue.workers.register(str(agent_id), capacity=capacity, lanes=LANES)
 
     async def heartbeat(self, agent_id: UUID) -> builtins.list[UUID]:
         """Renew all leases of a worker. Returns the tasks that it must stop: cancelled, timed out or lost.
@@ -245,7 +245,7 @@ class TaskQueue:
         mine = self._of(agent_id)
         stops = [held[0] for held, _ in mine if held in self._told]
         asked = [(held, lease) for held, lease in mine if held not in self._told]
-        heard = await self.queue.beat(
+        heard = await self.queue.workers.beat(
             [lease for _, lease in asked], worker=str(agent_id), extend=self._max_age_ms / 1000, busy=len(mine)
         )
         for (held, _), renewal in zip(asked, heard.renewals, strict=True):
@@ -260,7 +260,7 @@ class TaskQueue:
         """Forget a worker, and return its tasks to their places."""
         mine = self._of(agent_id)
         reason = re.sub(r"[^A-Za-z0-9._@+-]+", "_", reason)[:100] or "stopped"  # a queue takes one word
-        await self.queue.deregister(str(agent_id), reason, [lease for _, lease in mine])
+        await self.queue.workers.deregister(str(agent_id), reason, [lease for _, lease in mine])
         for held, _ in mine:
             self._forget(held)
 

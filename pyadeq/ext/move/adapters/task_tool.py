@@ -151,7 +151,7 @@ class TaskTool:
 
     async def wait(self, task_id: UUID, timeout: Seconds = 60.0) -> TaskResult:
         """Return how a task has ended. Raises WaitTimeout."""
-        await self._queue.ended(str(task_id), timeout)
+        await self._queue.inspect.ended(str(task_id), timeout)
         return await self.result(task_id)
 
     async def notification(self, item: dict[str, Any]) -> str:

@@ -85,7 +85,7 @@ class QueueCopy:
     def run(self, queue: Queue | PartitionedQueue) -> Copied:
         """Pause the queue and copy it. Raises AdeqError if tasks run, or if the copy would overwrite something."""
         if queue.stats().mode != "paused":
-            queue.pause()
+            queue.admin.pause()
         self._at("paused")
         parts = [queue.part(one.tag) for one in queue.partitions()] if isinstance(queue, PartitionedQueue) else [queue]
         for part in parts:

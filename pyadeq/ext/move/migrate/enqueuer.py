@@ -169,7 +169,7 @@ def key_from(id: str, digest: object) -> str:
 
 def views_of(queue: Queue, ids: Sequence[str]) -> list[TaskView | None]:
     """Return tasks as they are now; None for each that does not exist."""
-    return [view for some in batches(ids, PORTION) for view in queue.inspect.get_many(some)]
+    return [view for some in batches(ids, PORTION) for view in queue.get_many(some)]
 
 
 def is_id(text: str) -> bool:

@@ -122,7 +122,7 @@ class LockBridge:
         """Return which locks are held where. Locks that change meanwhile may be counted on one side only."""
         new = {
             (lock.resource, request.owner)
-            for request in self.locks.inspect.iterate()
+            for request in self.locks.iterate()
             if request.state == "held"
             for lock in request.locks
         }

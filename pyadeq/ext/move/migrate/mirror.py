@@ -28,7 +28,7 @@ def mirror_of(adeq: Adeq, queue: str) -> Queue:
 def prepare(queue: Queue) -> None:
     """Let no worker take a copy, and delete a copy that is cancelled at once."""
     queue.configure(finished_max=0)
-    queue.pause()
+    queue.admin.pause()
 
 
 def copy_of(one: Moving, source: str) -> Task:
@@ -65,7 +65,7 @@ class Mirror:
                     f"queue {queue.name!r} would get the copies of {to!r}, but tasks go to it; give it another name: "
                     "--queue OLD=NEW; nothing was changed"
                 )
-            if (pending := queue.inspect.stats().pending) > sum(map(is_copy, map(origin_of, self._all(queue)))):
+            if (pending := queue.stats().pending) > sum(map(is_copy, map(origin_of, self._all(queue)))):
                 raise AdeqError(
                     f"queue {queue.name!r} would get the copies, but {pending:,} tasks are in it that are not all "
                     "copies; nothing was changed"
@@ -111,7 +111,7 @@ class Mirror:
                 queue = mirror_of(self._adeq, to)
             except ConfigError:  # the name is too long, so there never was a mirror
                 continue
-            if queue.inspect.stats().pending:
+            if queue.stats().pending:
                 self._cancel(queue, [*self._copies(queue)])
 
     def _copy(self, to: str, found: Sequence[Moving | Left], copies: dict[str, str], result: Mirrored) -> None:
@@ -170,7 +170,7 @@ class Mirror:
     def _all(self, queue: Queue) -> Iterator[TaskView]:
         ids = [view.id for state in PENDING for view in queue.iterate(state)]
         for some in batches(ids, PORTION):  # never all at once: a view has the payload
-            yield from (view for view in queue.inspect.get_many(some) if view is not None)
+            yield from (view for view in queue.get_many(some) if view is not None)
 
     def _cancel(self, queue: Queue, ids: Sequence[str]) -> None:
         for some in batches(ids, PORTION):

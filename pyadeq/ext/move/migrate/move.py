@@ -349,7 +349,7 @@ class Migration:
     def _check_open(self, places: Mapping[Place, str]) -> None:
         """Raise AdeqError if a queue drains, before messages are taken out of their lists."""
         for to in sorted({*places.values()}):
-            if self.adeq.queue(to).inspect.stats().mode == "draining":
+            if self.adeq.queue(to).stats().mode == "draining":
                 raise AdeqError(
                     f"queue {to!r} drains and takes no tasks; nothing was moved. Let it take some: "
                     f"adeq queue resume {to}"
@@ -465,7 +465,7 @@ class Migration:
 
     def _idempotency(self, to: str) -> float:
         """Return for how many seconds pyadeq remembers the keys of a queue."""
-        return self.adeq.queue(to).settings.get().idempotency
+        return self.adeq.queue(to).settings().idempotency
 
     def _enqueue(
         self,

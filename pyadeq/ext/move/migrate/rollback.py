@@ -35,7 +35,7 @@ class Rollback:
         """Pause queues of pyadeq, and remember how they were."""
         for name in sorted(queues):
             queue = self._adeq.queue(name)
-            if (mode := queue.inspect.stats().mode) != "paused":
+            if (mode := queue.stats().mode) != "paused":
                 self._escrow.note(**{f"paused:{name}": mode})  # first: a killed rollback must not leave it paused
                 queue.admin.pause()
 
@@ -176,4 +176,4 @@ class Rollback:
         return keys.keys() - self._enqueuer.remembered(to, keys)
 
     def _has_forgotten(self, to: str) -> bool:
-        return self._escrow.has_forgotten(self._adeq.queue(to).settings.get().idempotency)
+        return self._escrow.has_forgotten(self._adeq.queue(to).settings().idempotency)

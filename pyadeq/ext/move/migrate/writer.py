@@ -19,7 +19,7 @@ MOST_FIELDS: Final = 100
 BROUGHT: Final = frozenset(State) - {State.gone, State.held, State.kept}
 """States of messages that may have brought their tasks to pyadeq."""
 NEW_ID: Final = "use a new id"
-HOW: Final = {"dead": "use queue.retry(id) or a new id"}
+HOW: Final = {"dead": "use queue.dead.retry(id) or a new id"}
 
 
 class Writer:
@@ -96,7 +96,7 @@ class Writer:
     def _known(self, to: str, enqueuer: Enqueuer, one: Moving) -> State | str:
         """Return the state of a message whose task pyadeq knows, or why nothing will run."""
         id = one.task.id or ""
-        views = self._adeq.queue(to).inspect.get_many([id, enqueuer.second_id(id)])
+        views = self._adeq.queue(to).get_many([id, enqueuer.second_id(id)])
         view = views[1] or views[0]
         if view is not None and (view.state in PENDING or view.state in ("running", "stalled")):
             return State.moved

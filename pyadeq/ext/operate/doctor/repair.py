@@ -103,7 +103,7 @@ class _Base:
     def check(self, repair: bool) -> None:
         """Ask which of the noted tasks are damaged."""
         if self.ids:
-            answer = self.queue.repair(self.ids, dry_run=True)
+            answer = self.queue.admin.repair(self.ids, dry_run=True)
             self.damaged |= {one.id: one for one in answer.tasks if one.status == "damaged"}
             self.ids.clear()
         if len(self.damaged) >= MOST_KEPT:
@@ -119,7 +119,7 @@ class _Base:
         self.damaged.clear()
         for start in range(0, len(oldest_first), MENDED) if repair else ():
             some = [one.id for one in oldest_first[start : start + MENDED]]
-            for one in self.queue.repair(some).tasks:
+            for one in self.queue.admin.repair(some).tasks:
                 if one.status == "repaired":
                     self.damage.repaired += 1
                     state = one.state or "gone"
@@ -138,14 +138,14 @@ class _Base:
         self.lanes |= dict.fromkeys(self.queue.stats().lanes)
         lanes = list(self.lanes)
         for start in range(0, len(lanes), CHECKED):
-            statuses = self.queue.repair(lanes=lanes[start : start + CHECKED], dry_run=not repair).lanes
+            statuses = self.queue.admin.repair(lanes=lanes[start : start + CHECKED], dry_run=not repair).lanes
             self.damage.lanes += sum(status != "sound" for status in statuses)
             self.damage.repaired += statuses.count("repaired")
 
     def _look_at_limit(self, key: str, repair: bool) -> None:
         start, seen = 0, PAGE
         while seen == PAGE:
-            page = self.queue.repair(limit=key, start=start, dry_run=not repair)
+            page = self.queue.admin.repair(limit=key, start=start, dry_run=not repair)
             self.damage.lines += page.damaged
             self.damage.repaired += page.damaged if repair else 0
             seen, start = page.seen, start + PAGE - (min(page.damaged, page.seen) if repair else 0)

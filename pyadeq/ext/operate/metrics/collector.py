@@ -105,7 +105,7 @@ class AdeqCollector(Collector):
             queues = {name: pipe.add(self._adeq.queue(name).calls.overview()) for name in whole if name not in parted}
             locks = {name: pipe.add(self._adeq.locks(name).calls.stats()) for name in self._names["lock"]}
         overviews = self._readable("queue", {name: partial(_value, found) for name, found in queues.items()})
-        parts = {name: self._adeq.partitioned(name).overview for name in sorted(parted)}
+        parts = {name: self._adeq.partitioned(name).inspect.overview for name in sorted(parted)}
         overviews |= self._readable("queue", parts)
         self._totals = {
             name: never_falling(self._totals.get(name, {}), _with_first_attempts(overview.counters))
@@ -145,7 +145,7 @@ class AdeqCollector(Collector):
         for name, parted in queues.items():
             queue = self._adeq.partitioned(name) if parted else self._adeq.queue(name)
             with self._one("queue", name):
-                groups = queue.dead_summary(COUNTED).groups
+                groups = queue.dead.summary(COUNTED).groups
                 for one in groups[:GROUPS]:
                     yield "adeq_dead_tasks", one.count, (name, one.kind or "", one.reason or "")
                 if len(groups) > GROUPS:

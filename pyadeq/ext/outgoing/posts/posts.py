@@ -73,7 +73,7 @@ class Posts:
         key = stamp_key(self._adeq, NAMESPACE)
         (made,) = stamped(key, [task(id, f"post:{id}:test:{new_ulid()}", post="test")])
         with without_codec(self._adeq) as plain:
-            _, outcome = plain.queue(QUEUE).run_to_end(
+            _, outcome = plain.queue(QUEUE)._run_to_end(
                 made.payload,
                 id=made.id,
                 kind=made.kind,

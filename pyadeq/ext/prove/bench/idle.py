@@ -39,6 +39,6 @@ def recovery(scene: Scene, lease: float = 0) -> Iterator[Figure]:
             (held,) = queue.claim("dies", lease=lease)
             died = time.monotonic_ns()
             with working(scene.url, queue.name, 1):
-                outcome = queue.ended(receipt.id, held.deadline - queue.stats().now + 60)
+                outcome = queue.inspect.ended(receipt.id, held.deadline - queue.stats().now + 60)
         values.append((outcome.result - died) / 1e9)
     yield Figure(subject="recovery", what="from a worker's death to the next run", unit="s", values=tuple(values))

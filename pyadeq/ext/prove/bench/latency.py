@@ -51,7 +51,7 @@ def _samples(scene: Scene, load: int) -> list[float]:
             if number == 0:
                 reach(queue, 1)  # the worker is there
             time.sleep(APART)
-        outcomes = [queue.ended(id, 60) for id in sent]
+        outcomes = [queue.inspect.ended(id, 60) for id in sent]
     return [(outcome.result - at) / 1e6 for outcome, at in zip(outcomes, sent.values(), strict=True)]
 
 

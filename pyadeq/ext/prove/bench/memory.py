@@ -31,7 +31,7 @@ def memory(scene: Scene) -> Iterator[Figure]:
         scene.tell(state)
         with scene.anew() as own, own.queue() as queue:
             _put(queue, 1)
-            queue.purge()
+            queue.admin.purge()
             before = own.memory(queue.base)
             bring(queue, own.tasks)
             each = (own.memory(queue.base) - before) / own.tasks
@@ -61,7 +61,7 @@ def _complete(queue: Queue, count: int) -> None:
     _put(queue, count)
     leases = queue.claim("bench", BATCH)
     while leases:
-        leases = queue.settle("bench", acks=[(lease, None) for lease in leases], claim=BATCH).claimed.leases
+        leases = queue.leases.settle("bench", acks=[(lease, None) for lease in leases], claim=BATCH).claimed.leases
 
 
 def _die(queue: Queue, count: int) -> None:
@@ -69,4 +69,4 @@ def _die(queue: Queue, count: int) -> None:
     leases = queue.claim("bench", BATCH)
     while leases:
         fails = [Failure(lease, "error", retryable=False) for lease in leases]
-        leases = queue.settle("bench", fails=fails, claim=BATCH).claimed.leases
+        leases = queue.leases.settle("bench", fails=fails, claim=BATCH).claimed.leases

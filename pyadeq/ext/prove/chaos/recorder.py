@@ -186,8 +186,8 @@ class RecordedQueue(_Recorded):
         return await self._note("claim", self._claiming(worker, limit, options), call, _leases)
 
     async def claim_once(self, worker: str | None = None, limit: int = 10, **options: Any) -> Claimed:
-        """See `Queue.claim_once`."""
-        call = self.queue.claim_once(worker, limit, **options)
+        """See `QueueLeases.claim_once`."""
+        call = self.queue.leases.claim_once(worker, limit, **options)
         return await self._note("claim", self._claiming(worker, limit, options), call, lambda got: _leases(got.leases))
 
     async def settle(
@@ -199,11 +199,11 @@ class RecordedQueue(_Recorded):
         claim: int = 0,
         **options: Any,
     ) -> Settled:
-        """See `Queue.settle`. `held` has the acknowledged leases, then the failed ones."""
+        """See `QueueLeases.settle`. `held` has the acknowledged leases, then the failed ones."""
         asked = self._claiming(worker, claim, options)
         asked["acks"] = len(acks)
         asked["held"] = [*_held(lease for lease, _ in acks), *_held(one.lease for one in fails)]
-        call = self.queue.settle(worker, acks=acks, fails=fails, claim=claim, **options)
+        call = self.queue.leases.settle(worker, acks=acks, fails=fails, claim=claim, **options)
         return await self._note("settle", asked, call, _settled)
 
     async def ack(self, lease: Held, result: Any = None) -> None:
@@ -237,15 +237,19 @@ class RecordedQueue(_Recorded):
         return await self._note("cancel", {"ids": [id]}, self.queue.cancel(id), _statuses)
 
     async def retry(self, id: str) -> Retried:
-        """See `Queue.retry`."""
-        return await self._note("retry", {"ids": [id]}, self.queue.retry(id), _statuses)
+        """See `QueueDead.retry`."""
+        return await self._note("retry", {"ids": [id]}, self.queue.dead.retry(id), _statuses)
 
     async def run_now(self, id: str) -> RunNow:
-        """See `Queue.run_now`."""
-        return await self._note("run_now", {"ids": [id]}, self.queue.run_now(id), _statuses)
+        """See `QueueAdmin.run_now`."""
+        return await self._note("run_now", {"ids": [id]}, self.queue.admin.run_now(id), _statuses)
 
     def _claiming(self, worker: str | None, limit: int, options: dict[str, Any]) -> dict[str, Any]:
-        return {"worker": worker or self.queue.default_worker, "limit": limit, "lanes": options.get("lanes", ["any"])}
+        return {
+            "worker": worker or self.queue._identities.own_name(),
+            "limit": limit,
+            "lanes": options.get("lanes", ["any"]),
+        }
 
 
 class RecordedLocks(_Recorded):
@@ -282,16 +286,16 @@ class RecordedLocks(_Recorded):
         await self._note("downgrade", {"rid": grant.rid}, grant.downgrade(), _done("downgraded"))
 
     async def renew(self, rids: Sequence[str]) -> list[aio.LockRenewal]:
-        """See `Locks.renew`."""
-        return await self._note("renew", {"rids": list(rids)}, self.locks.renew(rids), _statuses)
+        """See `LockAdmin.renew`."""
+        return await self._note("renew", {"rids": list(rids)}, self.locks.admin.renew(rids), _statuses)
 
     async def cancel(self, rids: Sequence[str]) -> list[Any]:
-        """See `Locks.cancel`."""
-        return await self._note("cancel_lock", {"rids": list(rids)}, self.locks.cancel(rids), _statuses)
+        """See `LockAdmin.cancel`."""
+        return await self._note("cancel_lock", {"rids": list(rids)}, self.locks.admin.cancel(rids), _statuses)
 
     async def force_release(self, resource: str, reason: str, owner: str | None = None) -> aio.Forced:
-        """See `Locks.force_release`."""
-        call = self.locks.force_release(resource, reason, owner)
+        """See `LockAdmin.force_release`."""
+        call = self.locks.admin.force_release(resource, reason, owner)
         asked = {"resource": resource, "owner": owner}
         return await self._note("force_release", asked, call, lambda forced: {"rids": list(forced.rids)})
 

@@ -129,7 +129,7 @@ class Run:
         crowd.stop(*(role for role in self._cast if role != "worker"))
         until = monotonic() + DRAIN
         with suppress(TransportError):
-            self.queue.resume()
+            self.queue.admin.resume()
         left = "nobody answered"
         while left and monotonic() < until:
             look()
@@ -178,7 +178,7 @@ class Run:
     def _left(self) -> str:
         """What has not come to its end; nothing if all has."""
         try:
-            self.locks.reap()
+            self.locks.admin.reap()
             # First, because it may enqueue tasks.
             more = {what: n for part in PARTS.values() for what, n in part.left(self.adeq, self.scene).items()}
             stats, locks = self.queue.stats(), self.locks.stats()

@@ -297,9 +297,9 @@ async def _maintain(client: Client) -> None:
         for task in random.sample(page.tasks, min(len(page.tasks), 3)):
             await client.attempt(partial(client.queue.retry, task.id))
     elif chance < 0.95:
-        await client.plain.pause()
+        await client.plain.admin.pause()
         await client.idle(random.random() * 0.5)
-        await client.plain.resume()
+        await client.plain.admin.resume()
     elif client.scene.flush:
         await client.adeq.client.script_flush()
 

@@ -79,7 +79,7 @@ def _kill_an_applier(adeq: Adeq, url: str, say: Say) -> None:
 
         def holding() -> bool:
             _check(victim)
-            return locks.show("database:archive").holders != [] and state() == "applying"
+            return locks.get("database:archive").holders != [] and state() == "applying"
 
         def state() -> str:
             found = changes.get(HELD)

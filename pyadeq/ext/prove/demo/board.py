@@ -69,6 +69,6 @@ async def _feed(adeq: AsyncAdeq, plan: Plan) -> None:
     queue = adeq.queue(QUEUE)
     tasks = (one.model_copy(update={"id": f"{number}/{one.id}"}) for number in count(1) for one in plan.tasks)
     while True:
-        if (await queue.overview()).ready <= BATCH:
+        if (await queue.inspect.overview()).ready <= BATCH:
             await queue.enqueue_many(list(islice(tasks, BATCH)))
         await asyncio.sleep(PACE)

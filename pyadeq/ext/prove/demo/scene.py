@@ -74,7 +74,9 @@ def _mail(adeq: Adeq) -> None:
     queue = adeq.queue(MAIL)
     queue.configure(lease=LONG, presence=LONG, max_attempts=3, backoff=Backoff(base=600, cap=LONG))
     for number in (1, 2):
-        queue.register(f"mailer-{number}", capacity=4, group="eu", capabilities=["smtp"], instance=f"host-{number}")
+        queue.workers.register(
+            f"mailer-{number}", capacity=4, group="eu", capabilities=["smtp"], instance=f"host-{number}"
+        )
     for kind, reason, error, count in _DEAD:
         queue.enqueue_many([Task(id=f"{kind}-{reason}-{n}", kind=kind, user=f"user-{n}") for n in range(count)])
         for lease in queue.claim("mailer-1", limit=count):
@@ -114,7 +116,7 @@ def _imports(adeq: Adeq) -> None:
     queue = adeq.queue(IMPORTS)
     queue.configure(lease=LONG, presence=LONG)
     queue.limits.set("key:partner-api", concurrency=1)
-    queue.register("importer-1", capacity=8, group="us", instance="host-3")
+    queue.workers.register("importer-1", capacity=8, group="us", instance="host-3")
     queue.enqueue_many(
         [Task(payload={"page": n}, id=f"page-{n}", kind="import", limits=["partner-api"]) for n in range(12)]
     )
@@ -125,24 +127,24 @@ def _imports(adeq: Adeq) -> None:
 def _reports(adeq: Adeq) -> None:
     queue = adeq.queue(REPORTS)
     queue.configure(lease=LONG, presence=LONG)
-    queue.register("reporter-1", capacity=2, group="eu", instance="host-1")
+    queue.workers.register("reporter-1", capacity=2, group="eu", instance="host-1")
     queue.schedules.set("monthly", Cron("0 8 1 * *", tz="Europe/Berlin"), {"of": "month"}, kind="report")
     queue.schedules.set("hourly", Every(3600, offset=300), {"of": "hour"}, kind="report", overlap="skip")
     queue.schedules.set("old", Every(60), kind="report")
     queue.schedules.pause("old")
     queue.chain([Task(id="collect", kind="collect"), Task(id="render", kind="render"), Task(id="send", kind="send")])
     queue.enqueue(id="close-month", kind="close", after=["send"])
-    queue.pause()
+    queue.admin.pause()
 
 
 def _locks(adeq: Adeq) -> None:
     """Two runs that wait for each other, and one behind them: nothing looks for deadlocks here."""
     locks = adeq.locks(LOCKS)
     locks.configure(detection=False, waiter=LONG, lease=LONG)
-    locks.set_capacity("runners", 4)
+    locks.capacities.set("runners", 4)
     for owner, resource in _REQUESTS:
         rid = new_ulid()
-        issued = round(locks.poll([rid])[0].now * 1000)  # on the domain's clock
+        issued = round(locks.admin.poll([rid])[0].now * 1000)  # on the domain's clock
         adeq.send(locks.calls.acquire(rid, resource, owner, issued_ms=issued, ttl=LONG, wait=LONG, purpose="merge"))
 
 

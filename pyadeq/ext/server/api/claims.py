@@ -189,12 +189,12 @@ class Claims:
 
     async def _listen(self, place: str, seconds: float) -> str | None:
         base, *lanes = place.split(" ")
-        return await self._queues[base].leases.block_as(None, lanes, seconds) or None
+        return await self._queues[base].leases._block_as(None, lanes, seconds) or None
 
     async def _give_back(self, place: str, _: str) -> None:
         """Make the queue repeat a hint, for other waiters. Only a worker can: this process is one for a moment."""
         base, *lanes = place.split(" ")
-        await self._queues[base].settle(lanes=lanes)
+        await self._queues[base].leases.settle(lanes=lanes)
         await self._queues[base].workers.deregister()
 
 

@@ -67,7 +67,7 @@ async def _load_of(gate: Gate, name: str) -> QueueLoad | None:
         queue = await gate.find("queue", name, False)
         if queue is None:
             return None
-        now = await queue.overview()
+        now = await queue.inspect.overview()
     except DamagedError as error:
         log.error("queue %s is left out: %s", name, error)
         return None

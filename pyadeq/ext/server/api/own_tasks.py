@@ -57,7 +57,7 @@ async def check_tree(access: Access, id: str) -> None:
     below: list[str] = [id]
     seen = {id}
     while below:
-        async for task in access.found.inspect.iterate(parent=below.pop()):
+        async for task in access.found.iterate(parent=below.pop()):
             if task.user not in (None, access.scope.user) and task.state not in ENDED:
                 raise Refused(409, "TAKEN", "#/tree: a task below is in use, and no task of yours")
             if task.id not in seen:

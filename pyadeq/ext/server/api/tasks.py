@@ -208,7 +208,7 @@ async def reveal(access: Access, id: Id) -> TaskView:
     if not access.may_reveal:
         raise Refused(403, "FORBIDDEN", f"{access.principal.name} does not have the right payload.reveal")
     await task_of(access, id)
-    if await access.found.reveal(id, actor=access.principal.name) == "not_found":
+    if await access.found.admin.reveal(id, actor=access.principal.name) == "not_found":
         raise missing("task", id)
     return await task_of(access, id)
 
@@ -217,7 +217,7 @@ async def reveal(access: Access, id: Id) -> TaskView:
 async def runs(access: Access, id: Id) -> Runs:
     """Return the runs of a task, the oldest first, with their ends and errors."""
     task = await task_of(access, id)
-    found = await access.found.runs(id)
+    found = await access.found.inspect.runs(id)
     if not tiers.may_show(task.tier, "error"):
         found = [run.model_copy(update={"error": None}) for run in found]
     return Runs(items=found)
@@ -227,7 +227,7 @@ async def runs(access: Access, id: Id) -> Runs:
 async def log(access: Access, id: Id) -> Logged:
     """Return the last lines that the runs of a task have logged; none if the tier hides them."""
     task = await task_of(access, id)
-    return Logged(items=await access.found.log(id) if tiers.may_show(task.tier, "content") else [])
+    return Logged(items=await access.found.inspect.log(id) if tiers.may_show(task.tier, "content") else [])
 
 
 @by_hand(router, "task_cancel")
@@ -259,7 +259,7 @@ add(router, tasks.OPERATIONS, own=task_of)
 async def _ended(access: Access, id: str, wait: float) -> TaskView | None:
     """The task when it has ended; None if it has not within this time, or is gone."""
     try:
-        await access.found.ended(id, wait)
+        await access.found.inspect.ended(id, wait)
     except WaitTimeout:
         return None
     found: TaskView | None = await access.found.get(id)

@@ -222,8 +222,8 @@ async def settle(access: Access, body: SettleBody) -> Settlements:
     if total > MOST:
         raise Refused(400, "BAD_REQUEST", f"#: {total} tasks; allowed: at most {MOST} in all")
     queue = access.found
-    acks = await queue.leases.ack_many([(one.held, one.result) for one in body.acks]) if body.acks else []
-    fails = await queue.leases.fail_many([_failure(one) for one in body.fails]) if body.fails else []
+    acks = await queue.ack_many([(one.held, one.result) for one in body.acks]) if body.acks else []
+    fails = await queue.fail_many([_failure(one) for one in body.fails]) if body.fails else []
     releases = [await _release(queue, one) for one in body.releases]
     snoozes = [await _snooze(queue, one) for one in body.snoozes]
     answer = Settlements(
@@ -300,14 +300,14 @@ def _failure(one: Fail) -> Failure:
 
 async def _release(queue: Any, one: HeldLease) -> Ended:
     try:
-        return _ended(one, await queue.leases.release(one.held))
+        return _ended(one, await queue.release(one.held))
     except LeaseLost:
         return _ended(one, "lease_lost")
 
 
 async def _snooze(queue: Any, one: Snooze) -> Ended:
     try:
-        found = await queue.leases.snooze(one.held, one.delay)
+        found = await queue.snooze(one.held, one.delay)
     except LeaseLost:
         return _ended(one, "lease_lost")
     return _ended(one, found.status, found.due)

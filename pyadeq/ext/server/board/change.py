@@ -207,7 +207,7 @@ async def _tasks(request: Request, access: Access, change: Change, queue: str | 
     ids = follow_ids(access.name, change)[-MOST_TASKS:]
     if found is None or not ids:
         return []
-    tasks = await found.inspect.get_many(ids)
+    tasks = await found.get_many(ids)
     return [(queue, task) for task in tasks if task is not None]
 
 
@@ -219,7 +219,7 @@ async def _locks(request: Request, access: Access, change: Change, domain: str |
     found = await gate.find("lock", domain, False)
     if found is None:
         return []
-    page = await found.inspect.list(owner=f"{access.name}/{change.id}", limit=MOST_REQUESTS)
+    page = await found.list(owner=f"{access.name}/{change.id}", limit=MOST_REQUESTS)
     return [(domain, one) for one in page.requests]
 
 

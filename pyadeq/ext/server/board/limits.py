@@ -89,7 +89,7 @@ async def limits(
 
 
 async def _rules(access: Access) -> Rules:
-    limits, weights = await access.found.limits.list(), await access.found.shares.all()
+    limits, weights = await access.found.limits.list(), await access.found.shares.list()
     shown = limits[:MOST]
     of_parts = await parts_of(access.found)
     uses = await _uses(access, of_parts, [limit.key for limit in shown if not limit.key.endswith(EACH)])
@@ -120,8 +120,8 @@ async def _use(access: Access, key: str) -> Use:
     running = await first_tasks(access.found, "running", MOST_TASKS)
     blocked = await first_tasks(access.found, "blocked", MOST_TASKS)
     return Use(
-        await access.found.limits.inspect(key),
-        (await access.found.inspect.stats()).now,
+        await access.found.limits.get(key),
+        (await access.found.stats()).now,
         [task for task in running if _counts(task, key)],
         [task for task in blocked if task.limited_by == key],
         len(await parts_of(access.found)),

@@ -73,7 +73,7 @@ async def domain(
     chosen = {"owner": owner or None, "agent": agent or None, "type": type or None}
 
     async def listed() -> Any:
-        return await domain.inspect.list(state=state, cursor=cursor, limit=MOST, **chosen)
+        return await domain.list(state=state, cursor=cursor, limit=MOST, **chosen)
 
     def link(node: Node) -> str:
         kind, name = node
@@ -107,7 +107,7 @@ async def resource(request: Request, access: Observed, resource: Annotated[str, 
     looks: Looks = request.app.state.looks
 
     async def shown() -> Any:
-        return await access.found.inspect.show(resource, MOST)
+        return await access.found.get(resource, MOST)
 
     found = await looks.shared(("lock resource", access.name, resource), NUMBERS_FOR, shown)
     return await render(request, "lock_resource.html", name=access.name, found=found)
@@ -122,7 +122,7 @@ async def _row(gate: Gate, looks: Looks, name: str) -> Row | None:
 
 
 async def _stats(looks: Looks, domain: Any) -> LockStats:
-    found: LockStats = await looks.shared(("lock stats", domain.name), NUMBERS_FOR, domain.inspect.stats)
+    found: LockStats = await looks.shared(("lock stats", domain.name), NUMBERS_FOR, domain.stats)
     return found
 
 

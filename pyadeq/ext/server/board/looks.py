@@ -104,7 +104,7 @@ class Looks:
 
     async def overview(self, queue: Any) -> QueueOverview:
         """The numbers of a queue, at most a second old."""
-        found: QueueOverview = await self.shared(("overview", queue.name), NUMBERS_FOR, queue.overview)
+        found: QueueOverview = await self.shared(("overview", queue.name), NUMBERS_FOR, queue.inspect.overview)
         return found
 
     async def past(self, queue: Any) -> list[HistoryPoint]:
@@ -112,7 +112,7 @@ class Looks:
 
         async def read() -> list[HistoryPoint]:
             now = (await self.overview(queue)).now
-            found: list[HistoryPoint] = await queue.history(now - 60 * PAST)
+            found: list[HistoryPoint] = await queue.inspect.history(now - 60 * PAST)
             return found[-PAST:]
 
         found: list[HistoryPoint] = await self.shared(("past", queue.name), HISTORY_FOR, read)

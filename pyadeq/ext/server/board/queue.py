@@ -94,7 +94,7 @@ async def _past(
 
     async def read() -> tuple[list[HistoryPoint], list[Annotation], float]:
         since = now - seconds
-        points, marks = await asyncio.gather(access.found.history(since, step), access.adeq.annotations(since))
+        points, marks = await asyncio.gather(access.found.inspect.history(since, step), access.adeq.annotations(since))
         return [one for one in points if one.at > since], marks[-MOST_MARKS:], since
 
     found: tuple[list[HistoryPoint], list[Annotation], float] = await looks.shared(
@@ -116,8 +116,8 @@ async def _partitions(queue: object) -> tuple[list[Part], int]:
     found = []
     for one in known[:MOST_PARTITIONS]:
         part = queue.part(one.tag)
-        now = await part.overview()
-        past = await part.history(now.now - LATELY)
+        now = await part.inspect.overview()
+        past = await part.inspect.history(now.now - LATELY)
         found.append(Part(one.tag, one.current, now, past[-1].rate("completed") if past else 0.0))
     return found, len(known) - len(found)
 

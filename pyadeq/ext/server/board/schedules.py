@@ -67,7 +67,7 @@ async def schedule(
         "schedule.html",
         queue=access.name,
         row=_row(access, shown),
-        now=(await access.found.inspect.stats()).now,
+        now=(await access.found.stats()).now,
         overlaps=OVERLAPS,
         timing=_fields(shown),
         hidden=hidden,
@@ -83,7 +83,7 @@ async def _plan(access: Access) -> Plan:
         if len(found) > MOST:
             break
     shown = await shown_schedules(access, found[:MOST])
-    return Plan((await access.found.inspect.stats()).now, [_row(access, one) for one in shown], len(found) <= MOST)
+    return Plan((await access.found.stats()).now, [_row(access, one) for one in shown], len(found) <= MOST)
 
 
 def _row(access: Access, schedule: Schedule) -> Row:

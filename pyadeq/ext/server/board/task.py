@@ -140,8 +140,8 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
 async def _around(access: Access, task: TaskView) -> Around:
     """All runs and lines: the page leaves out what the tier hides."""
     runs, log, children, waiting = await asyncio.gather(
-        access.found.runs(task.id),
-        access.found.log(task.id),
+        access.found.inspect.runs(task.id),
+        access.found.inspect.log(task.id),
         api.find_tasks(access, None, {"parent": task.id}, limit=MOST),
         _waiting(access, task),
     )

@@ -45,7 +45,7 @@ async def _crew(access: Access) -> Crew:
     running = await first_tasks(access.found, "running", MOST)
     by_worker = sorted((task for task in running if task.worker), key=attrgetter("worker"))
     return Crew(
-        (await access.found.inspect.stats()).now,
+        (await access.found.stats()).now,
         workers[:MOST],
         len(workers),
         {str(name): list(tasks) for name, tasks in groupby(by_worker, attrgetter("worker"))},

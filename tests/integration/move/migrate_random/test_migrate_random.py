@@ -268,7 +268,7 @@ class History:
     def _pending(self) -> list[Any]:
         rows = [(queue, one.id) for queue in self.queues for lane in LANES for one in queue.iterate("ready", lane=lane)]
         rows += [(queue, one.id) for queue in self.queues for one in queue.iterate("delayed")]
-        return [queue.inspect.get_many([id])[0] for queue, id in rows]
+        return [queue.get_many([id])[0] for queue, id in rows]
 
     def _judge(self) -> None:
         status = Migration(self.adeq, self.old.source(self.client), to="here").status()

@@ -211,7 +211,7 @@ async def readers(adeq: Adeq, http: AsyncClient, url: str, tmp_path: Path) -> li
             failed += [f"{name}: {answer.text}"] * (answer.status_code >= 500)
     endpoint = Endpoint.model_construct(include=("payload", "result"))
     for some in (tasks[n : n + 20] for n in range(0, len(tasks), 20)):
-        whole = await adeq.queue("box").inspect.get_many([one.id for one in some])
+        whole = await adeq.queue("box").get_many([one.id for one in some])
         json.loads(body_of({"type": "task.dead", "at": 1.0, "stream": "queue:box", "ids": []}, endpoint, whole))
     with SyncAdeq.from_url(url, prefix=adeq.prefix) as sync:
         registry = CollectorRegistry()
@@ -308,7 +308,7 @@ async def test_a_stored_value_breaks_no_answer_with_others(
 ) -> None:
     await fill(adeq)
     await fill(adeq, "calm")
-    await adeq.queue("box").purge()
+    await adeq.queue("box").admin.purge()
     for name, data in hostile.STORED.items():
         await store(adeq, name, data)
     await good_neighbours(adeq)

@@ -197,7 +197,7 @@ async def test_a_token_for_one_user_reaches_what_the_column_says(adeq: Adeq, ent
     ann, every = Caller("token", "svc", all_rights() - {ACT}, user="ann"), all_rights()
     http, bob = await enter(ann), await enter(replace(ann, user="bob"))
     root = await enter(Caller("token", "root", every))
-    tasks = adeq.queue("box").inspect
+    tasks = adeq.queue("box")
     before = await tasks.get_many(["a", "b", "gone"])
     for route, row in zip(ROUTES, ROWS, strict=True):
         for form in {False, row.verb != "GET" and "{" in row.path}:
@@ -274,4 +274,4 @@ async def test_no_one_feeds_the_queues_of_the_service(adeq: Adeq, enter: Enter) 
             path = SERVICE_QUEUE if row.path == "/inbox" else at(row, SERVICE_QUEUE)
             answer = await ask(root, row, path)
             assert (answer.status_code == 403) == feeds, (row.at, answer.text)
-    assert [one.id async for one in adeq.queue(SERVICE_QUEUE).inspect.iterate(state="ready")] in ([], ["a"])
+    assert [one.id async for one in adeq.queue(SERVICE_QUEUE).iterate(state="ready")] in ([], ["a"])

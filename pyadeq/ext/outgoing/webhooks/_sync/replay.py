@@ -117,7 +117,7 @@ def _replay(adeq: Adeq, messages: Sequence[Task]) -> Replayed:
             dead.append(task.id)
         elif task.state in ENDED:  # also a dead one with this id that the service has not made
             new.append(again(one, unique))
-    retried = sum(one.status == "retried" for one in queue.retry_many(dead)) if dead else 0
+    retried = sum(one.status == "retried" for one in queue.dead.retry_many(dead)) if dead else 0
     if new:
         queue.enqueue_many(stamped(key, new))
     return Replayed(retried + len(new), len(messages) - len(dead) - len(new))

@@ -164,7 +164,7 @@ class Webhooks:
         new = Task(id=f"wh:{id}:test:{new_ulid()}", kind=KIND, user=id, payload={"type": TEST, "at": self._now()})
         (made,) = stamped(key, [new])
         with without_codec(self._adeq) as plain:
-            _, outcome = plain.queue(QUEUE).run_to_end(
+            _, outcome = plain.queue(QUEUE)._run_to_end(
                 made.payload, id=made.id, kind=KIND, user=id, headers=made.headers, max_attempts=1, wait=wait
             )
             return outcome
