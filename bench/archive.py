@@ -40,7 +40,7 @@ def fill(adeq: Adeq, queue: Queue, events: int) -> None:
         with adeq.pipeline() as pipe:
             for number in range(first, min(first + PAGE, left)):
                 pipe.add((queue.calls.resume if number % 2 else queue.calls.pause)(new_ulid()))
-    adeq.events("queue", queue.name).register("archive")
+    adeq.events("queue", queue.name).add("archive")
 
 
 def stored(adeq: Adeq, queue: Queue) -> Iterator[Event]:

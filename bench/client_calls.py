@@ -105,7 +105,7 @@ def measure(client: redis.Redis, url: str, calls: int, rounds: int) -> dict[str,
 def kinds_of(adeq: Adeq) -> dict[str, Callable[[], Any]]:
     """One call of each kind."""
     queue, locks, rates = adeq.queue("bench"), adeq.locks("bench"), adeq.rates("bench")
-    rates.set_rule("much", limit=MANY, period=60)
+    rates.set("much", limit=MANY, period=60)
 
     def work() -> None:
         for lease in queue.claim(limit=1):

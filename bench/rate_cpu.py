@@ -92,8 +92,8 @@ def clients_part(server: EmbeddedServer, hits: int, rounds: int) -> dict[str, li
     """Microseconds of this process's CPU per call of redis-py, of a hit, and of a hit that the cache refuses."""
     with Adeq.from_url(server.url) as adeq:
         rates = adeq.rates("client")
-        rates.set_rule("much", limit=MANY, period=60, burst=MANY)
-        rates.set_rule("little", limit=1, period=3600)
+        rates.set("much", limit=MANY, period=60, burst=MANY)
+        rates.set("little", limit=1, period=3600)
         rates.hit("little", "user:1")
         rates.hit("little", "user:1")  # refused for an hour; the cache knows that for a second
         plain = redis.Redis.from_url(server.url)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
     from pyadeq._core.queue.items import Failure
     from pyadeq._sync.change import Changes
+    from pyadeq._sync.change.delegations import ChangeDelegations
+    from pyadeq._sync.change.policies import ChangePolicies
     from pyadeq._sync.change.run import Run
     from pyadeq._sync.client.client import Adeq
     from pyadeq._sync.config import Config
@@ -189,10 +191,12 @@ __all__ = [
     "Change",
     "ChangeAnswer",
     "ChangeContent",
+    "ChangeDelegations",
     "ChangeExecution",
     "ChangeLogEntry",
     "ChangeLost",
     "ChangePage",
+    "ChangePolicies",
     "ChangeRef",
     "ChangeRequest",
     "ChangeRisk",

@@ -65,6 +65,8 @@ MODELS: dict[str, str] = {
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.
 TWINS = {
     "change": "Changes",
+    "change.delegations": "ChangeDelegations",
+    "change.policies": "ChangePolicies",
     "change.run": "Run",
     "config": "Config",
     "config.snapshot": "ConfigSnapshot",

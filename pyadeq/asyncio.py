@@ -6,6 +6,8 @@ from pyadeq import _names
 
 if TYPE_CHECKING:
     from pyadeq._async.change import Changes
+    from pyadeq._async.change.delegations import ChangeDelegations
+    from pyadeq._async.change.policies import ChangePolicies
     from pyadeq._async.change.run import Run
     from pyadeq._async.client.client import Adeq
     from pyadeq._async.config import Config
@@ -181,10 +183,12 @@ __all__ = [
     "Change",
     "ChangeAnswer",
     "ChangeContent",
+    "ChangeDelegations",
     "ChangeExecution",
     "ChangeLogEntry",
     "ChangeLost",
     "ChangePage",
+    "ChangePolicies",
     "ChangeRef",
     "ChangeRequest",
     "ChangeRisk",

@@ -41,7 +41,7 @@ def fill(adeq: Adeq) -> list[Event]:
         with adeq.pipeline() as pipe:
             for number in range(first, min(first + 1000, left)):
                 pipe.add((queue.calls.resume if number % 2 else queue.calls.pause)(new_ulid()))
-    adeq.events("queue", "jobs").register("archive")
+    adeq.events("queue", "jobs").add("archive")
     entries: Any = adeq.client.xrange(stream)
     return [Event.from_entry(*entry) for entry in entries]
 

@@ -49,13 +49,13 @@ async def set_up(adeq: Adeq) -> None:
     await exports.fail((await exports.claim(worker="w1"))[0], "disk full", reason="io", retryable=False)
     await exports.admin.pause()
     for group in ("audit", "search"):
-        await adeq.events("queue", "mail").register(group)
+        await adeq.events("queue", "mail").add(group)
     await adeq.events("queue", "mail").read("search", limit=5)
     for number in range(5):
         await adeq.changes("infra").put(f"c{number}", type="deploy", description=str(number), actor="ann")
         await adeq.sessions("web").create(f"user-{number}")
-    await adeq.rates("api").set_rule("fast", algorithm="gcra", limit=5, period=1)
-    await adeq.rates("api").set_rule("slow", algorithm="log", limit=50, period=60, shadow=True)
+    await adeq.rates("api").set("fast", algorithm="gcra", limit=5, period=1)
+    await adeq.rates("api").set("slow", algorithm="log", limit=50, period=60, shadow=True)
     await adeq.client.set(f"{adeq.locks('damaged').base}:config", "of another program")
     await adeq.annotate("v1.1")
 

@@ -44,7 +44,7 @@ def main() -> None:
     """Make the changes on a server of their own, and draw what the command prints about them."""
     with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
         changes, client = adeq.changes("default"), cast(Any, adeq.client)
-        changes.set_policy("two", required=2, reviewers=["user:bob", "group:on-call"])
+        changes.policies.set("two", required=2, reviewers=["user:bob", "group:on-call"])
         for id, title, priority, score, ago, hours in CHANGES:
             made = changes.put(id, type="deploy", description=title, actor="ann")
             changes.submit(made, policy="two", priority=priority, timeout=(hours - ago) * HOUR, actor="ann")

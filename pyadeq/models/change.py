@@ -347,7 +347,7 @@ class FollowTask(Given):
 
 
 class ReviewPolicy(Model):
-    """A policy of review, as it is stored. `Changes.set_policy` says what its fields mean."""
+    """A policy of review, as it is stored. `ChangePolicies.set` says what its fields mean."""
 
     name: str
     version: int
@@ -372,7 +372,7 @@ class ReviewPolicy(Model):
 
 
 class Delegation(Model):
-    """A delegation of a person, as it is stored. `Changes.set_delegation` says what its fields mean.
+    """A delegation of a person, as it is stored. `ChangeDelegations.set` says what its fields mean.
 
     principal: if an agent has stored it, the person who answers for the agent.
     """

@@ -97,7 +97,7 @@ def partitions(adeq: Adeq) -> None:
     """A queue with partitions, and with a group that reads its events."""
     queue = adeq.partitioned(PARTITIONED)
     queue.repartition(3)
-    queue.events.register("audit")
+    queue.events.add("audit")
     queue.limits.set("user:*", concurrency=1)
     queue.limits.set("all", concurrency=1)
     for number in range(20):

@@ -20,7 +20,7 @@ async ([path, actor]) => {
 
 def test_each_answers_once_and_only_for_itself(board: Board, browser: Browser) -> None:
     changes = board.adeq.changes("two-people")
-    changes.set_policy("two", required=2)
+    changes.policies.set("two", required=2)
     changes.put("c", type="deploy", description="Deploy it", actor="mia")
     draft = changes.get("c")
     assert draft

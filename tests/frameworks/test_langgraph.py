@@ -80,7 +80,7 @@ def test_an_answer_resumes_the_graph_exactly_once(
     adeq.locks("agent").configure(lease=1)
     changes.configure(follow_queue="agent")
     follow = {"approved": "resume", "rejected": "resume"}
-    changes.set_policy("deploys", required=1, reviewers=["user:bob"], follow=follow)
+    changes.policies.set("deploys", required=1, reviewers=["user:bob"], follow=follow)
 
     first = start_worker(tmp_path, point, server, adeq_prefix)
     receipt = queue.enqueue({"thread": "t1", "service": "shop"}, kind="start")

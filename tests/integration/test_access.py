@@ -261,7 +261,7 @@ def test_the_command_line_of_changes_in_a_role(
     with pyadeq.Adeq.from_url(server.url) as client:
         client.load_scripts()
         changes = client.changes(base_name)
-        changes.set_policy("p", required=1, reviewers=["user:bob"])
+        changes.policies.set("p", required=1, reviewers=["user:bob"])
         for id in ("a", "c", "d"):
             made = changes.put(id, type="t", description="x", actor="ann")
             if id != "d":

@@ -28,7 +28,7 @@ def test_a_reader_waits_for_an_event(url: str, base_name: str) -> None:
     with Adeq.from_url(url) as adeq:
         queue, events = adeq.queue(base_name), adeq.events("queue", base_name)
         queue.configure()
-        events.register("audit")
+        events.add("audit")
         later = threading.Timer(0.1, queue.enqueue, ["x"], {"id": "a"})
         later.start()
         (found,) = events.read("audit", wait=DEADLINE).events
@@ -45,7 +45,7 @@ def test_killed_readers_lose_nothing(url: str, base_name: str, tmp_path: str, pa
         queue = adeq.partitioned(base_name)
         events = queue.events if partitions else adeq.events("queue", base_name)
         queue.configure()
-        events.register("audit")
+        events.add("audit")
         ids = {f"t{number}" for number in range(400)}
         command = [sys.executable, "-c", READER, url, base_name, path, str(partitions)]
         readers = [subprocess.Popen(command) for _ in range(2)]

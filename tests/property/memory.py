@@ -115,8 +115,8 @@ def main(arguments: Sequence[str]) -> int:
     share = parser.parse_args(arguments).share
     worst = 0
     with EmbeddedServer(binary=server_binary()) as server, Adeq.from_url(server.url) as adeq:
-        adeq.rates("soak").set_rule("even", limit=10, period=2)
-        adeq.rates("soak").set_rule("exact", algorithm="log", limit=10, period=2)
+        adeq.rates("soak").set("even", limit=10, period=2)
+        adeq.rates("soak").set("exact", algorithm="log", limit=10, period=2)
         for _, run in PARTS.values():  # a first round creates what stays: settings, scripts, bounded events
             run(adeq, 3 * AT_ONCE)
         base, keys = settled(adeq)

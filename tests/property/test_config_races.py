@@ -59,7 +59,7 @@ def test_of_many_writers_who_expect_the_same_one_wins(url: str, base_name: str) 
             process.join()
         winners = {number: own for own, numbers in won.items() for number in numbers}
         assert sum(map(len, won.values())) == ROUNDS
-        assert {name: one.json() for name, one in config.all().items()} == {
+        assert {name: one.json() for name, one in config.list().items()} == {
             **{f"round{number}": own for number, own in winners.items()},
             "last": winners[ROUNDS - 1],
             "sum": PROCESSES * ROUNDS,

@@ -21,7 +21,7 @@ async def set_up(adeq: Adeq, domain: str, settings: dict[str, Any]) -> None:
     changes = adeq.changes(domain)
     await changes.configure(clock="test", **settings)
     for name, policy in POLICIES.items():
-        await changes.set_policy(name, **policy)
+        await changes.policies.set(name, **policy)
 
 
 async def work_off(adeq: Adeq, domain: str) -> list[str]:

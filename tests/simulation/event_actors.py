@@ -22,7 +22,7 @@ async def set_up(recorder: Recorder, adeq: Adeq) -> list[str]:
     events: Any = stream_of(adeq, DOMAIN)
     await events.configure(clock="test")
     for group in GROUPS:
-        await events.register(group)
+        await events.add(group)
     return [events.base]
 
 
@@ -57,4 +57,4 @@ async def _read(events: RecordedEvents, options: dict[str, Any]) -> None:
         for _ in range({"ack": 1, "ack twice": 2, "forget": 0}[options["does"]]):
             await events.ack(group, found)
     except UnknownGroup:  # the server has lost it
-        await events.register(group)
+        await events.add(group)

@@ -19,7 +19,7 @@ async def set_up(recorder: Recorder, adeq: Adeq) -> list[str]:
     rates = RecordedRates(recorder, adeq, DOMAIN, "founder")
     await rates.configure(clock="test")
     for name, forms in RULES.items():
-        await rates.set_rule(name, **forms[0])
+        await rates.set(name, **forms[0])
     return [rates.base]
 
 
@@ -43,7 +43,7 @@ async def play(to: Clients, step: Step) -> None:
         case "hold":
             await _hold(rates, options)
         case "change":
-            await rates.set_rule(options["rule"], **RULES[options["rule"]][options["to"]])
+            await rates.set(options["rule"], **RULES[options["rule"]][options["to"]])
         case "refund":
             await rates.refund(options["rule"], options["subject"])
         case "peek":

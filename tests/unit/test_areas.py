@@ -17,7 +17,7 @@ from pyadeq._core.kernel.areas import AreaOf
 from pyadeq._sync.queue.partitions.routes import ABSENT
 
 TWIN = pytest.mark.parametrize("twin", [pyadeq, pyadeq.asyncio], ids=lambda twin: twin.__name__)
-MOST = {"Queue": 40, "PartitionedQueue": 40, "Locks": 14}
+MOST = {"Queue": 40, "PartitionedQueue": 40, "Locks": 14, "Changes": 41}
 
 
 def public(thing: type) -> set[str]:

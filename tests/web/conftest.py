@@ -30,7 +30,7 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
     """See `Tenants`."""
     with EmbeddedServer() as server, Adeq.from_url(server.url) as adeq:
         adeq.queue("box").enqueue_many([Task(id=id, user="bob", payload=SECRET) for id in ("a", "b")])
-        adeq.changes("box").set_policy("one", required=1)
+        adeq.changes("box").policies.set("one", required=1)
         adeq.changes("box").put("a", type="t", description="d", actor="bob")
         id, text, token = new_token("ann", all_rights() - {ACT}, user="ann")
         adeq.config(NAMESPACE).set(id, token.encoded())

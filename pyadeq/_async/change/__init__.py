@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pyadeq._async.change.apply import Applying
 from pyadeq._async.change.author import Authoring
+from pyadeq._async.change.delegations import ChangeDelegations
 from pyadeq._async.change.operate import Operating
+from pyadeq._async.change.policies import ChangePolicies
 from pyadeq._async.change.read import Reading
 from pyadeq._async.change.review import Reviewing
+from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.kernel.areas import AreaOf
 
 
 class Changes(Authoring, Reviewing, Reading, Operating, Applying):
@@ -15,3 +19,11 @@ class Changes(Authoring, Reviewing, Reading, Operating, Applying):
     A status that is no error in the program, for instance `outdated` or `not_eligible`, is an answer and not an
     exception. The page of each script in the reference lists them.
     """
+
+    def __init__(self, runner: Runner, name: str, base: str) -> None:
+        super().__init__(runner, name, base)
+        self._policies = ChangePolicies(self)
+        self._delegations = ChangeDelegations(self)
+
+    policies = AreaOf(ChangePolicies)
+    delegations = AreaOf(ChangeDelegations)

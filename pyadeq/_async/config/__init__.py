@@ -43,7 +43,7 @@ class Config(Noun):
             found |= {one.name: one for one in map(replies.value, answer.items) if one is not None}
         return found
 
-    async def all(self) -> dict[str, ConfigValue]:
+    async def list(self) -> dict[str, ConfigValue]:
         """Return all values, as they were at one moment."""
         copy = Copy()
         while not copy.take(await self._call("read", **copy.wanted())):

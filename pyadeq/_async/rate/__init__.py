@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, TypedDict, Unpack
@@ -174,7 +175,7 @@ class Rates(Noun):
 
     # Rules
 
-    async def set_rule(self, name: str, **rule: Unpack[RuleFields]) -> Result:
+    async def set(self, name: str, **rule: Unpack[RuleFields]) -> Result:
         """Store a rule, in place of the one of this name. Returns `stored` or `same`, and `version`.
 
         See RuleFields. What was counted goes on counting if only numbers change. Another algorithm begins anew.
@@ -182,7 +183,7 @@ class Rates(Noun):
         checked_options(rule, RuleFields.__annotations__, required=["limit"], besides=["name"])
         return await self._set({"name": name, **rule})
 
-    async def remove_rule(self, name: str) -> bool:
+    async def remove(self, name: str) -> bool:
         """Remove a rule: hits that name it are refused as errors from now on. False: there was none."""
         return (await self._set({"name": name, "remove": True})).status == "removed"
 
@@ -193,15 +194,15 @@ class Rates(Noun):
         self._known.forget()
         return found
 
-    async def rule(self, name: str) -> RateRule | None:
+    async def get(self, name: str) -> RateRule | None:
         """The rule of this name, or None."""
         return next(iter(await self._rules([name])), None)
 
-    async def rules(self) -> list[RateRule]:
+    async def list(self) -> builtins.list[RateRule]:
         """All rules, in the order of their names."""
         return sorted(await self._rules([]), key=lambda rule: rule.name)
 
-    async def _rules(self, names: list[str]) -> list[RateRule]:
+    async def _rules(self, names: builtins.list[str]) -> builtins.list[RateRule]:
         items = (await self._runner.send(self._all_calls()[0].build("rules", item=names))).items
         return [RateRule(name=one.name, **one.rule) for one in items if one.status == "found"]
 

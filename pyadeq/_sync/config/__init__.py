@@ -44,7 +44,7 @@ class Config(Noun):
             found |= {one.name: one for one in map(replies.value, answer.items) if one is not None}
         return found
 
-    def all(self) -> dict[str, ConfigValue]:
+    def list(self) -> dict[str, ConfigValue]:
         """Return all values, as they were at one moment."""
         copy = Copy()
         while not copy.take(self._call("read", **copy.wanted())):

@@ -43,30 +43,30 @@ class Events(Noun):
 
     # Groups
 
-    def register(
+    def add(
         self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest", create: bool = False
     ) -> bool:
-        """Register a group. False: it exists already, and goes on where it is.
+        """Add a group. False: it exists already, and goes on where it is.
 
         From now on no event is trimmed by age before the group has acknowledged it. The bound of memory (`events_max`
         of the noun) holds all the same: what a group loses to it is reported as a gap.
         start: the first event to read: the oldest that there is; the next one (`now`); or the very first one, so that
         what has been trimmed is a gap (`first`).
-        create: register it even if nothing is stored under this name yet, for instance at a deploy. Without, this is
+        create: add it even if nothing is stored under this name yet, for instance at a deploy. Without, this is
         an error, because the name may be wrong. Sessions have events in their partitions only.
         """
         status = (self._call("register", group=group, start=start, create=create)).status
         if status == "missing":
             raise AdeqError(
-                f"nothing is stored under {self.base} yet; check the name, or give create=True (--create) to register "
+                f"nothing is stored under {self.base} yet; check the name, or give create=True (--create) to add "
                 "the group before the first event"
             )
         if status == "full":
-            raise AdeqError(f"{self.base} has 100 groups already; drop one")
+            raise AdeqError(f"{self.base} has 100 groups already; remove one")
         return bool(status == "registered")
 
-    def drop(self, *groups: str) -> list[str]:
-        """Drop groups. They hold no events any more. Returns the names of those that there were."""
+    def remove(self, *groups: str) -> list[str]:
+        """Remove groups. They hold no events any more. Returns the names of those that there were."""
         items = (self._call("drop", item=list(groups))).items
         return [name for name, one in zip(groups, items, strict=True) if one.status == "dropped"]
 

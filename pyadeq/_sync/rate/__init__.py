@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, TypedDict, Unpack
@@ -175,7 +176,7 @@ class Rates(Noun):
 
     # Rules
 
-    def set_rule(self, name: str, **rule: Unpack[RuleFields]) -> Result:
+    def set(self, name: str, **rule: Unpack[RuleFields]) -> Result:
         """Store a rule, in place of the one of this name. Returns `stored` or `same`, and `version`.
 
         See RuleFields. What was counted goes on counting if only numbers change. Another algorithm begins anew.
@@ -183,7 +184,7 @@ class Rates(Noun):
         checked_options(rule, RuleFields.__annotations__, required=["limit"], besides=["name"])
         return self._set({"name": name, **rule})
 
-    def remove_rule(self, name: str) -> bool:
+    def remove(self, name: str) -> bool:
         """Remove a rule: hits that name it are refused as errors from now on. False: there was none."""
         return (self._set({"name": name, "remove": True})).status == "removed"
 
@@ -194,15 +195,15 @@ class Rates(Noun):
         self._known.forget()
         return found
 
-    def rule(self, name: str) -> RateRule | None:
+    def get(self, name: str) -> RateRule | None:
         """The rule of this name, or None."""
         return next(iter(self._rules([name])), None)
 
-    def rules(self) -> list[RateRule]:
+    def list(self) -> builtins.list[RateRule]:
         """All rules, in the order of their names."""
         return sorted(self._rules([]), key=lambda rule: rule.name)
 
-    def _rules(self, names: list[str]) -> list[RateRule]:
+    def _rules(self, names: builtins.list[str]) -> builtins.list[RateRule]:
         items = (self._runner.send(self._all_calls()[0].build("rules", item=names))).items
         return [RateRule(name=one.name, **one.rule) for one in items if one.status == "found"]
 

@@ -79,7 +79,7 @@ def _known(config: Config, name: str) -> ConfigValue:
     """The value of a name. AdeqError with a hint if it has none."""
     found = config.get(name)
     if found is None:
-        raise AdeqError(f"NAME: {name!r} has no value{hint(name, [*config.all()])} See adeq config ls")
+        raise AdeqError(f"NAME: {name!r} has no value{hint(name, [*config.list()])} See adeq config ls")
     return found
 
 

@@ -48,7 +48,7 @@ def add(
 
     A group that exists goes on where it is.
     """
-    made = _events(adeq, stream).register(group, start="now" if now else "oldest", create=create)
+    made = _events(adeq, stream).add(group, start="now" if now else "oldest", create=create)
     status = "registered" if made else "exists"
     return Document({"stream": stream, "group": group, "status": status}, status)
 
@@ -145,7 +145,7 @@ def rm(
     stream: Stream = "queue:default",
 ) -> Document:
     """Drop groups: they hold no events any more. Exits with 1 if one of them does not exist."""
-    dropped = _events(adeq, stream).drop(*names)
+    dropped = _events(adeq, stream).remove(*names)
     rows = [{"group": name, "status": "dropped" if name in dropped else "unknown"} for name in names]
     return each({"stream": stream, "groups": rows}, "dropped")
 

@@ -46,7 +46,7 @@ Reason = Annotated[str, typer.Option("-m", "--reason", metavar="TEXT", help="Why
 def ls(namespace: Namespace = FLAGS) -> Lines:
     """List the flags of a namespace."""
     return Lines(
-        (value for name, value in sorted(namespace.all().items()) if name.startswith(PREFIX)),
+        (value for name, value in sorted(namespace.list().items()) if name.startswith(PREFIX)),
         COLUMNS,
         lambda value: [*_row(_name(value), value).values()],
         _plain,

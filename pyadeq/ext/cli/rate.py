@@ -65,8 +65,8 @@ def rates(adeq: Adeq, namespace: Namespace = "default", partitions: Partitions =
 
 def _known(rates: Any, rule: str) -> Any:
     """The namespace, if it has the rule. AdeqError with a hint if it has not."""
-    if rates.rule(rule) is None:
-        names = [one.name for one in rates.rules()]
+    if rates.get(rule) is None:
+        names = [one.name for one in rates.list()]
         raise AdeqError(f"RULE: there is no {rule!r}{hint(rule, names)} See adeq rate ls")
     return rates
 
@@ -120,8 +120,8 @@ def set_(
         given |= {"algorithm": "concurrency", "limit": concurrency}
     else:
         given |= {"algorithm": algorithm.value, "limit": starts.starts, "period": starts.period}
-    status = rates.set_rule(rule, **given).status
-    found = rates.rule(rule)
+    status = rates.set(rule, **given).status
+    found = rates.get(rule)
     if found is None:
         raise AdeqError(f"RULE: {rule!r} was removed at the same time by another client")
     return Document(

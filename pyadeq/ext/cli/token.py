@@ -86,7 +86,7 @@ def add(
         lifetime=None if expires == inf else expires,
     )
     tokens = adeq.config(NAMESPACE)
-    old = old_tokens({name: one.value for name, one in tokens.all().items()})
+    old = old_tokens({name: one.value for name, one in tokens.list().items()})
     tokens.set_many({id: made.encoded()}, remove=old, expect={id: 0}, actor=actor)
     return Document({"token": text, **_plain(id, made)}, lambda: _print(id, text, made))
 
@@ -102,7 +102,7 @@ def _print(id: str, text: str, made: Token) -> None:
 def ls(adeq: Adeq) -> Lines:
     """List tokens, the newest first. Revoked ones stay until they would have expired, or for a year."""
     return Lines(
-        [_plain(id, token) for id, token in all_tokens(adeq.config(NAMESPACE).all())],
+        [_plain(id, token) for id, token in all_tokens(adeq.config(NAMESPACE).list())],
         COLUMNS,
         lambda row: [cell(column, row[column]) for column in COLUMNS],
         spare=["created", "rate", "groups", "user", "names", "expires", "rights"],
@@ -146,7 +146,7 @@ def _known(adeq: Adeq, id: str) -> tuple[int, Token]:
     stored = tokens.get(id)
     token = stored and read_token(stored.value)
     if stored is None or token is None:
-        raise AdeqError(f"ID: there is no token {id!r}{hint(id, [*tokens.all()])} See adeq token ls")
+        raise AdeqError(f"ID: there is no token {id!r}{hint(id, [*tokens.list()])} See adeq token ls")
     return stored.version, token
 
 

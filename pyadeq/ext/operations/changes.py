@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyadeq.asyncio import Changes
+from pyadeq.asyncio import ChangeDelegations, ChangePolicies, Changes
 from pyadeq.ext.operations.row import Operation
 
 MISSING: Final = {"unknown": 404}
@@ -164,13 +164,18 @@ OPERATIONS: Final = (
     Operation(f"POST {_ID}/requests/{{slot}}:move", Changes.move_request, "operate", refused=STEP, says=SAYS),
     Operation(f"POST {_ID}/requests/{{slot}}:dismiss", Changes.dismiss_answer, "operate", refused=STEP, says=SAYS),
     Operation(f"DELETE {_ID}/requests/{{slot}}", Changes.remove_request, "operate", refused=STEP, says=SAYS),
-    Operation("GET /changes/{domain}/policies", Changes.policies, "observe").at_terminal(
+    Operation("GET /changes/{domain}/policies", ChangePolicies.list, "observe", "policies").at_terminal(
         "change policy ls",
         "List the policies of a domain.",
         columns="name required rejections needs timeout reviewers version",
     ),
     Operation(
-        "PUT /changes/{domain}/policies/{name}", Changes.set_policy, "operate", create=True, required=("required",)
+        "PUT /changes/{domain}/policies/{name}",
+        ChangePolicies.set,
+        "operate",
+        "policies",
+        create=True,
+        required=("required",),
     ).at_terminal(
         "change policy set NAME",
         "Store a policy as a whole: what is not given has its default. The domain is created if it does not exist.\n\n"
@@ -179,7 +184,7 @@ OPERATIONS: Final = (
         text="{status} {name}@{version}",
     ),
     Operation(
-        "DELETE /changes/{domain}/policies/{name}", Changes.remove_policy, "operate", refused=MISSING
+        "DELETE /changes/{domain}/policies/{name}", ChangePolicies.remove, "operate", "policies", refused=MISSING
     ).at_terminal(
         "change policy rm POLICY...",
         "Remove policies. Changes that were submitted with them keep their copy.",
@@ -187,7 +192,12 @@ OPERATIONS: Final = (
         fails="there is no such policy",
     ),
     Operation(
-        "GET /changes/{domain}/users/{user}/delegations", Changes.delegations, "observe", by_user="own", person="user"
+        "GET /changes/{domain}/users/{user}/delegations",
+        ChangeDelegations.list,
+        "observe",
+        "delegations",
+        by_user="own",
+        person="user",
     ).at_terminal(
         "change delegation ls",
         "List the delegations of a person.",
@@ -196,8 +206,9 @@ OPERATIONS: Final = (
     ),
     Operation(
         "PUT /changes/{domain}/users/{user}/delegations/{name}",
-        Changes.set_delegation,
+        ChangeDelegations.set,
         "review",
+        "delegations",
         refused=STEP,
         says={
             "cycle": "this person delegates to {user}, directly or through others; name another person",
@@ -216,8 +227,9 @@ OPERATIONS: Final = (
     ),
     Operation(
         "DELETE /changes/{domain}/users/{user}/delegations/{name}",
-        Changes.remove_delegation,
+        ChangeDelegations.remove,
         "review",
+        "delegations",
         refused=MISSING,
         by_user="own",
         person="user",
@@ -239,10 +251,13 @@ OPERATIONS: Final = (
     Operation("POST /changes/{domain}:deliver", Changes.deliver, "apply"),
 )
 AT_TERMINAL: Final = (
-    Operation("GET /changes/{domain}/policies/{name}", Changes.policies, without=("names",)).at_terminal(
-        "change policy show NAME", "Show all fields of a policy."
-    ),
-    Operation("GET /changes/{domain}/users/{user}/delegations/{name}", Changes.delegations, person="user").at_terminal(
-        "change delegation show NAME", "Show all fields of a delegation."
-    ),
+    Operation(
+        "GET /changes/{domain}/policies/{name}", ChangePolicies.list, area="policies", without=("names",)
+    ).at_terminal("change policy show NAME", "Show all fields of a policy."),
+    Operation(
+        "GET /changes/{domain}/users/{user}/delegations/{name}",
+        ChangeDelegations.list,
+        area="delegations",
+        person="user",
+    ).at_terminal("change delegation show NAME", "Show all fields of a delegation."),
 )

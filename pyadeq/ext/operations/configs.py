@@ -8,10 +8,10 @@ from pyadeq.asyncio import Config
 from pyadeq.ext.operations.row import Operation
 
 OPERATIONS: Final = (
-    Operation("GET /configs/{namespace}/values", needs="observe", name="config_all").at_terminal(
+    Operation("GET /configs/{namespace}/values", needs="observe", name="config_list").at_terminal(
         "config ls [START]",
         "List the names of a namespace and their values.",
-        method=Config.all,
+        method=Config.list,
         columns="name value at actor version",
     ),
     Operation("GET /configs/{namespace}/values/{name}", needs="observe", name="config_get").at_terminal(

@@ -16,8 +16,8 @@ def _of_groups(at: str, name: str, role: str) -> Operation:
 OPERATIONS: Final = (
     Operation("GET /events/{noun}/{name}", needs="observe", by_user="own", name="events_stream"),
     _of_groups(f"GET {_GROUPS}", "groups", "observe"),
-    _of_groups(f"POST {_GROUPS}", "register", "operate"),
-    _of_groups(f"DELETE {_GROUPS}/{{group}}", "drop", "operate"),
+    _of_groups(f"POST {_GROUPS}", "add", "operate"),
+    _of_groups(f"DELETE {_GROUPS}/{{group}}", "remove", "operate"),
     _of_groups(f"POST {_GROUPS}/{{group}}:read", "read", "follow"),
     _of_groups(f"POST {_GROUPS}/{{group}}:ack", "ack", "follow"),
     _of_groups("POST /events/{noun}/{name}:trim", "trim", "operate"),

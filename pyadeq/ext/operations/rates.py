@@ -8,14 +8,14 @@ from pyadeq.asyncio import Rates
 from pyadeq.ext.operations.row import Operation
 
 OPERATIONS: Final = (
-    Operation("GET /rates/{namespace}/rules", Rates.rules, "observe").at_terminal(
+    Operation("GET /rates/{namespace}/rules", Rates.list, "observe").at_terminal(
         "rate ls",
         "List the rules of a namespace.",
         columns="name algorithm limit period burst lease on_error shadow version",
     ),
-    Operation("GET /rates/{namespace}/rules/{name}", Rates.rule, "observe"),
-    Operation("PUT /rates/{namespace}/rules/{name}", Rates.set_rule, "operate", create=True, required=("limit",)),
-    Operation("DELETE /rates/{namespace}/rules/{name}", Rates.remove_rule, "operate").at_terminal(
+    Operation("GET /rates/{namespace}/rules/{name}", Rates.get, "observe"),
+    Operation("PUT /rates/{namespace}/rules/{name}", Rates.set, "operate", create=True, required=("limit",)),
+    Operation("DELETE /rates/{namespace}/rules/{name}", Rates.remove, "operate").at_terminal(
         "rate rm RULE...",
         "Remove rules. Hits that name them are errors from now on.",
         good="removed",

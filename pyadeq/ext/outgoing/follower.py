@@ -151,7 +151,7 @@ class Follower(ABC, Generic[E]):
     async def endpoints(self) -> dict[str, E]:
         """Return the endpoints as they are now, by their ids."""
         found = {}
-        for id, one in (await self._config.all()).items():
+        for id, one in (await self._config.list()).items():
             if OF_ENDPOINT in id:
                 continue
             if endpoint := self._endpoint.read(one):
@@ -181,7 +181,7 @@ class Follower(ABC, Generic[E]):
                 continue  # only the list of names lacks it
             self._followed[stream].cancel()
             await asyncio.wait([self._followed[stream]])
-            await events_of(self._adeq, stream).drop(self._group)
+            await events_of(self._adeq, stream).remove(self._group)
             del self._followed[stream]  # only now: if the drop fails, the next look tries it again
 
     async def _exists(self, stream: str) -> bool:
@@ -221,7 +221,7 @@ class Follower(ABC, Generic[E]):
         try:
             batch = await events.read(self._group, limit=PAGE, hold=self._hold, wait=WAIT)
         except UnknownGroup:  # begin with the oldest event: each endpoint gets those since it was added
-            await events.register(self._group)
+            await events.add(self._group)
             return
         if not batch.events and not batch.gap:
             return

@@ -53,7 +53,7 @@ async def timed(url: str, changes: Changes, clock: Clock) -> AsyncIterator[Chang
 
 async def approved(changes: Changes, id: str = "c1", **policy: Any) -> Result:
     """A change that was approved, as its author has put it."""
-    await changes.set_policy("review", required=1, **policy)
+    await changes.policies.set("review", required=1, **policy)
     put = await changes.put(id, **CONTENT, actor="ann")
     await changes.submit(put, policy="review", reviewers=["user:bob"], actor="ann")
     assert (await changes.approve(put, actor="bob")).status == "approved"

@@ -23,7 +23,7 @@ async def apply(changes: Changes, id: str) -> None:
 async def test_at_every_step(url: str, base_name: str) -> None:
     async with Adeq.from_url(url) as adeq, Adeq.from_url(url) as other:
         changes, reader = adeq.changes(base_name[-64:]), other.changes(base_name[-64:])
-        await reader.set_policy("review", required=1)
+        await reader.policies.set("review", required=1)
         states = set()
         steps = 0  # how often the loop turns before it is cancelled, until it has ended before: on a busy machine, late
         for number in count():
@@ -50,7 +50,7 @@ async def test_at_every_step(url: str, base_name: str) -> None:
 async def test_a_cancelled_block_gives_the_change_back(url: str, base_name: str) -> None:
     async with Adeq.from_url(url) as adeq:
         changes = adeq.changes(base_name[-64:])
-        await changes.set_policy("review", required=1)
+        await changes.policies.set("review", required=1)
         await approve(changes, "c1")
         inside = asyncio.Event()
 

@@ -31,7 +31,7 @@ def own(mine: Adeq, base_name: str) -> Changes:
 
 async def in_review(changes: Changes, id: str = "c1", **policy: Any) -> Result:
     """A change that bob is asked to review, as its author has put it."""
-    await changes.set_policy("review", required=1, **policy)
+    await changes.policies.set("review", required=1, **policy)
     put = await changes.put(id, **CONTENT, actor="ann")
     assert (await changes.submit(put, policy="review", reviewers=["user:bob"], actor="ann")).status == "reviewing"
     return put
@@ -42,7 +42,7 @@ async def test_tasks_follow_steps(mine: Adeq, own: Changes) -> None:
     await own.configure(follow_queue=own.name)
     follow = {"approved": FollowTask(kind="apply", lane="group/appliers", priority=2), "completed": "tell"}
     put = await in_review(own, follow=follow)
-    policy = (await own.policies())["review"]
+    policy = (await own.policies.list())["review"]
     assert policy.follow == {"approved": follow["approved"], "completed": FollowTask(kind="tell")}
     assert (await own.approve(put, actor="bob")).status == "approved"
     (task,) = [one async for one in queue.iterate(state="ready", lane="group/appliers")]

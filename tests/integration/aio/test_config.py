@@ -19,7 +19,7 @@ async def test_a_value_is_bytes_or_json(config: Config) -> None:
     assert (found.name, found.value, found.version) == ("limit", b'{"most":3}', version)
     assert (found.json(), found.actor, found.reason) == ({"most": 3}, "ann", "müde")
     await config.set("raw", b"\xff\x00")
-    assert {name: one.value for name, one in (await config.all()).items()} == {
+    assert {name: one.value for name, one in (await config.list()).items()} == {
         "limit": b'{"most":3}',
         "raw": b"\xff\x00",
     }
@@ -35,7 +35,7 @@ async def test_many_names_are_set_and_read(config: Config) -> None:
     for start in (0, 60):
         await config.set_many({name: name for name in names[start : start + 60]})
     assert [*await config.get_many([*names, "other"])] == names
-    assert len(await config.all()) == 120
+    assert len(await config.list()) == 120
     version = await config.set_many({"n0": 1}, remove=["n1", "n2"])
     found = await config.get_many(["n0", "n1", "n2", "n3"])
     assert [*found] == ["n0", "n3"]
@@ -56,7 +56,7 @@ async def test_the_version_that_was_seen_is_expected(config: Config) -> None:
     assert conflict.value.versions == {"b": 0}
     with pytest.raises(BadArgument, match="expect: 'c'"):
         await config.set_many({"a": 3}, expect={"c": 7})
-    assert {name: one.json() for name, one in (await config.all()).items()} == {"a": 2}
+    assert {name: one.json() for name, one in (await config.list()).items()} == {"a": 2}
 
 
 async def test_a_name_is_removed_once(config: Config) -> None:
@@ -73,7 +73,7 @@ async def test_history_and_revert(config: Config) -> None:
     first = await config.set("a", "one", actor="ann")
     second = await config.set("a", "two", reason="more")
     await config.revert("a", first)
-    assert [one.json() for one in (await config.all()).values()] == ["one"]
+    assert [one.json() for one in (await config.list()).values()] == ["one"]
     await config.remove("a")
     history = [one async for one in config.history("a")]
     assert [(one.value, one.actor, one.reason) for one in history] == [
@@ -105,7 +105,7 @@ async def test_a_namespace_may_be_full(config: Config) -> None:
     with pytest.raises(ConfigFull, match="has 2 names"):
         await config.set("c", 1)
     await config.set_many({"c": 1}, remove=["a"])
-    assert [*await config.all()] == ["b", "c"]
+    assert [*await config.list()] == ["b", "c"]
 
 
 async def test_a_removed_name_is_forgotten(config: Config) -> None:
@@ -123,6 +123,6 @@ async def test_a_flag_is_checked_before_it_is_set(config: Config) -> None:
         await config.set_many({"other": 1, "flag:a": wrong})
     with pytest.raises(BadArgument, match="allowed: an object in flagd's format"):
         await config.set("flag:a", b"\x00")
-    found = await config.all()
+    found = await config.list()
     assert found["flag:a"].json() == flag
     assert "other" not in found

@@ -95,14 +95,14 @@ async def test_a_snapshot_that_slept_has_what_a_new_one_has(config: Config, deaf
         assert snapshot._ear is not None
         snapshot._ear.hear(["awake"])
         await eventually(lambda: len(snapshot.content) == 52)
-        assert dict(snapshot.content) == await config.all()
+        assert dict(snapshot.content) == await config.list()
         await config.configure(removed=1.0)
         await config.remove("b")
         await aio_sleep(1.1)
         assert await config.sweep() == 2, "the removals are forgotten"
         snapshot._ear.hear(["awake"])
         await eventually(lambda: len(snapshot.content) == 51)
-        assert dict(snapshot.content) == await config.all()
+        assert dict(snapshot.content) == await config.list()
 
 
 async def test_changes_are_iterated_until_the_end(config: Config) -> None:
@@ -154,7 +154,7 @@ async def test_the_server_goes_away_and_comes_back(away: Any, caplog: pytest.Log
         await eventually(lambda: not snapshot.stale)
         rev = await config.set("b", 1)
         await eventually(lambda: snapshot.rev == rev)
-        assert dict(snapshot.content) == await config.all()
+        assert dict(snapshot.content) == await config.list()
     assert [one.levelno for one in caplog.records if one.name == "pyadeq.config"] == [logging.WARNING], "said once"
 
 
@@ -234,7 +234,7 @@ async def test_many_names_are_loaded_page_by_page(config: Config, monkeypatch: p
         await config.set(f"n{number}", number)
     async with config.watch(poll=NEVER) as snapshot:
         assert len(snapshot.content) == 5
-        assert dict(snapshot.content) == await config.all()
+        assert dict(snapshot.content) == await config.list()
 
 
 def test_what_is_wrong_is_said_at_once(config: Config) -> None:

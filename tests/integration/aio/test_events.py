@@ -29,9 +29,9 @@ async def of(events: Events, group: str) -> EventGroup:
 
 
 async def test_each_group_gets_each_event(queue: Queue, events: Events) -> None:
-    assert await events.register("audit")
-    assert not await events.register("audit")
-    await events.register("mail", start="now")
+    assert await events.add("audit")
+    assert not await events.add("audit")
+    await events.add("mail", start="now")
     await queue.enqueue("x", id="a")
     for group in ("audit", "mail"):
         found = await events.read(group)
@@ -43,7 +43,7 @@ async def test_each_group_gets_each_event(queue: Queue, events: Events) -> None:
 
 
 async def test_an_event_is_json_with_iso_times(adeq: Adeq, queue: Queue, events: Events) -> None:
-    await events.register("audit")
+    await events.add("audit")
     await queue.enqueue("x", id="a")
     (lease,) = await queue.claim(worker="w1")
     await queue.ack(lease)
@@ -56,7 +56,7 @@ async def test_an_event_is_json_with_iso_times(adeq: Adeq, queue: Queue, events:
 
 
 async def test_what_is_not_acknowledged_comes_again(queue: Queue, events: Events) -> None:
-    await events.register("audit")
+    await events.add("audit")
     await queue.enqueue_many(["x"] * 3)
     (first,) = (await events.read("audit", limit=1, hold=1)).events
     assert len(first.ids) == 3
@@ -68,7 +68,7 @@ async def test_what_is_not_acknowledged_comes_again(queue: Queue, events: Events
 
 async def test_what_a_slow_group_loses_is_one_gap(adeq: Adeq, queue: Queue, events: Events) -> None:
     await queue.configure(events_max=100)
-    await events.register("slow")
+    await events.add("slow")
     for _ in range(500):
         await queue.enqueue("x")
     found = await events.read("slow", limit=10)
@@ -98,7 +98,7 @@ async def test_what_a_slow_group_loses_is_one_gap(adeq: Adeq, queue: Queue, even
 
 
 async def test_a_batch_is_acknowledged_when_the_next_is_asked_for(queue: Queue, events: Events) -> None:
-    await events.register("audit")
+    await events.add("audit")
     await queue.enqueue("x")
     async for _ in events.follow("audit"):
         break
@@ -110,7 +110,7 @@ async def test_a_batch_is_acknowledged_when_the_next_is_asked_for(queue: Queue, 
 
 
 async def test_the_error_of_a_dead_task_is_readable(queue: Queue, events: Events) -> None:
-    await events.register("audit")
+    await events.add("audit")
     await queue.enqueue("x")
     (lease,) = await queue.claim()
     await queue.fail(lease, "ein ü = 100 %25\n\0", retryable=False)
@@ -123,14 +123,14 @@ async def test_events_of_other_nouns_and_partitions(adeq: Adeq, base_name: str) 
     async with adeq.locks(base_name).acquire("r", owner="o"):
         pass
     locks = adeq.events("lock", base_name)
-    await locks.register("audit")
+    await locks.add("audit")
     (found, *_) = (await locks.read("audit")).events
     assert (found.event, found.payload["owner"]) == ("lock.acquired", "o")
     made = await adeq.sessions(base_name).create("ann")
     tag = made.id.partition(".")[0]
     logins = adeq.events("session", f"{base_name}/{tag}")
     assert logins.base == f"{adeq.sessions(base_name).base[:-1]}/{tag}}}"
-    await logins.register("audit")
+    await logins.add("audit")
     assert [one.event for one in (await logins.read("audit")).events] == ["session.created", "group.registered"]
     assert adeq.events("lock", base_name) is locks
     assert adeq.noun("events", f"lock:{base_name}") is locks
@@ -141,15 +141,15 @@ async def test_a_group_may_be_registered_at_a_deploy(adeq: Adeq, base_name: str)
     for number, start in enumerate(("oldest", "now", "first")):
         queue = adeq.queue(f"{base_name}-{number}")
         events = adeq.events("queue", queue.name)
-        assert await events.register("audit", start=start, create=True)  # type: ignore[arg-type]
-        assert not await events.register("audit")
+        assert await events.add("audit", start=start, create=True)  # type: ignore[arg-type]
+        assert not await events.add("audit")
         assert not (await events.read("audit")).events
         await queue.enqueue(1, id="a")
         await queue.admin.trim()
         batch = await events.read("audit", wait=5)
         assert ([one.event for one in batch.events], batch.gap) == (["task.enqueued"], None)
     wide = adeq.partitioned(f"{base_name}-wide")
-    assert await wide.events.register("audit", create=True)
+    assert await wide.events.add("audit", create=True)
     await wide.repartition(2)
     await wide.enqueue_many(range(20))
     read = [id for _ in range(4) for one in (await wide.events.read("audit")).events for id in one.ids]
@@ -162,29 +162,29 @@ async def test_what_is_not_accepted(adeq: Adeq, events: Events) -> None:
     with pytest.raises(UnknownGroup):
         await events.ack("audit", ["1-0"])
     with pytest.raises(AdeqError, match="nothing is stored under"):
-        await adeq.events("queue", "nothing").register("audit")
+        await adeq.events("queue", "nothing").add("audit")
     with pytest.raises(ConfigError, match="noun: 'queues' is not accepted; did you mean queue"):
         adeq.events("queues", "x")
     with pytest.raises(ConfigError, match="domain"):
         adeq.events("lock", "a b")
     with pytest.raises(BadArgument, match="limit"):
         await events.read("audit", limit=0)
-    assert await events.drop("audit") == []
+    assert await events.remove("audit") == []
 
 
 async def test_there_are_at_most_100_groups(events: Events) -> None:
     for number in range(100):
-        await events.register(f"g{number}")
+        await events.add(f"g{number}")
     with pytest.raises(AdeqError, match="100 groups"):
-        await events.register("more")
-    assert await events.drop("g0", "more") == ["g0"]
-    assert await events.register("more")
+        await events.add("more")
+    assert await events.remove("g0", "more") == ["g0"]
+    assert await events.add("more")
 
 
 async def test_a_group_holds_what_is_old(queue: Queue, events: Events) -> None:
     for _ in range(500):
         await queue.enqueue("x")
-    await events.register("audit")
+    await events.add("audit")
     for _ in range(500):
         await queue.enqueue("x")
     later = datetime.now(UTC).timestamp() + 60

@@ -41,8 +41,8 @@ def tasks(batches: list[EventBatch]) -> list[str]:
 
 
 async def test_a_group_reads_every_partition_in_its_order(queue: PartitionedQueue) -> None:
-    assert await queue.events.register("audit")
-    assert not await queue.events.register("audit")
+    assert await queue.events.add("audit")
+    assert not await queue.events.add("audit")
     ids = [f"t{number}" for number in range(60)]
     for id in ids:
         await queue.enqueue(1, id=id)
@@ -61,7 +61,7 @@ async def test_a_group_reads_every_partition_in_its_order(queue: PartitionedQueu
 
 
 async def test_numbers_of_a_group_are_the_sums_of_its_partitions(queue: PartitionedQueue) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     for number in range(30):
         await queue.enqueue(1, id=f"t{number}")
     batch = await queue.events.read("audit", limit=2)
@@ -74,14 +74,14 @@ async def test_numbers_of_a_group_are_the_sums_of_its_partitions(queue: Partitio
     assert [sum(getattr(one, word) for one in parts) for word in ("pending", "lag")] == [found.pending, found.lag]
     assert await queue.events.ack("audit", [one.id for one in batch.events]) == len(batch.events)
     assert (await of(queue, "audit")).pending == 0
-    assert await queue.events.drop("audit", "none") == ["audit"]
+    assert await queue.events.remove("audit", "none") == ["audit"]
     with pytest.raises(UnknownGroup, match=queue.name):
         await queue.events.read("audit")
 
 
 async def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueue, adeq: Adeq, url: str) -> None:
-    await queue.events.register("audit")
-    await queue.events.register("late", start="now")
+    await queue.events.add("audit")
+    await queue.events.add("late", start="now")
     await queue.events.configure(keep=86400)
     async with other_client(adeq, url) as other:
         elsewhere = other.partitioned(queue.name)
@@ -98,21 +98,21 @@ async def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueu
 
 async def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: PartitionedQueue) -> None:
     """As if somebody had added the partition who may not register groups."""
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     ids = [f"t{number}" for number in range(20)]
     for id in ids:
         await queue.enqueue(1, id=id)
     tag = (await queue.partitions())[0].tag
-    await queue.events.part(tag).drop("audit")
+    await queue.events.part(tag).remove("audit")
     assert sorted(tasks(await read_all(queue, "audit"))) == sorted(ids)
 
 
 async def test_what_a_partition_trimmed_before_it_got_a_group_is_a_gap(queue: PartitionedQueue, adeq: Adeq) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     for number in range(40):
         await queue.enqueue(1, id=f"t{number}")
     tag = (await queue.partitions())[0].tag
-    await queue.events.part(tag).drop("audit")
+    await queue.events.part(tag).remove("audit")
     client: Any = adeq.client
     key = f"{queue.part(tag).base}:events"
     added = (await client.xinfo_stream(key))["entries-added"]
@@ -124,7 +124,7 @@ async def test_what_a_partition_trimmed_before_it_got_a_group_is_a_gap(queue: Pa
 async def test_who_may_not_register_groups_may_add_partitions(
     queue: PartitionedQueue, adeq: Adeq, url: str, base_name: str
 ) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     client: Any = adeq.client
     rules = acl_rules("queue.operate", old=b"waitaof" not in await client.execute_command("COMMAND LIST"))
     await client.execute_command("ACL", "SETUSER", base_name, "on", ">secret", *rules)
@@ -140,7 +140,7 @@ async def test_who_may_not_register_groups_may_add_partitions(
 
 
 async def test_gaps_of_partitions_are_acknowledged_one_by_one(queue: PartitionedQueue, adeq: Adeq) -> None:
-    await queue.events.register("slow")
+    await queue.events.add("slow")
     for number in range(40):
         await queue.enqueue(1, id=f"t{number}")
     tags = [one.tag for one in await queue.partitions() if one.current]
@@ -159,7 +159,7 @@ async def test_gaps_of_partitions_are_acknowledged_one_by_one(queue: Partitioned
 
 
 async def test_a_read_waits_for_any_partition(queue: PartitionedQueue) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     await read_all(queue, "audit")
     for number in range(5):
 
@@ -175,7 +175,7 @@ async def test_a_read_waits_for_any_partition(queue: PartitionedQueue) -> None:
 
 
 async def test_events_that_are_not_acknowledged_come_again(queue: PartitionedQueue) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     await read_all(queue, "audit")
     await queue.enqueue(1, id="a")
     first = await queue.events.read("audit", hold=1)
@@ -186,7 +186,7 @@ async def test_events_that_are_not_acknowledged_come_again(queue: PartitionedQue
 async def test_a_group_from_before_the_partitions_goes_on(adeq: Adeq, base_name: str) -> None:
     queue, events = adeq.queue(base_name), adeq.events("queue", base_name)
     await queue.enqueue(1, id="a")
-    await events.register("audit")
+    await events.add("audit")
     batch = await events.read("audit")
     partitioned = adeq.partitioned(base_name)
     await partitioned.repartition(2)
@@ -196,7 +196,7 @@ async def test_a_group_from_before_the_partitions_goes_on(adeq: Adeq, base_name:
 
 
 async def test_trim_and_settings_are_for_every_partition(queue: PartitionedQueue) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     assert (await queue.events.configure(lapse=3600))["lapse"] == 3600
     for tag in [one.tag for one in await queue.partitions()]:
         assert (await queue.events.part(tag).configure())["lapse"] == 3600
@@ -205,11 +205,11 @@ async def test_trim_and_settings_are_for_every_partition(queue: PartitionedQueue
 
 
 async def test_what_is_not_accepted(queue: PartitionedQueue) -> None:
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     for given in (["none:1-0"], ["a b:1-0"]):
         with pytest.raises(BadArgument, match="there is no partition"):
             await queue.events.ack("audit", given)
     with pytest.raises(BadArgument, match="there is no partition"):
         await queue.events.ack("audit", gap=EventGap(1, "none:1-0", "", None))
     with pytest.raises(BadArgument, match="group"):
-        await queue.events.register("a b")
+        await queue.events.add("a b")

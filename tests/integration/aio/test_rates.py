@@ -27,8 +27,8 @@ async def timed_rates(url: str, base_name: str, clock: Clock) -> AsyncIterator[R
 
 
 async def test_a_hit_is_told_what_each_rule_says(timed_rates: Rates) -> None:
-    await timed_rates.set_rule("send", limit=60, period=60, burst=2)
-    await timed_rates.set_rule("all", algorithm="log", limit=3, period=60, on_error="open")
+    await timed_rates.set("send", limit=60, period=60, burst=2)
+    await timed_rates.set("all", algorithm="log", limit=3, period=60, on_error="open")
     answer = await timed_rates.hit_all([("send", "ann"), ("all", "all", 2)])
     assert answer
     assert (answer.status, answer.retry_after, answer.rid, answer.cached) == ("allowed", 0, None, False)
@@ -48,7 +48,7 @@ async def test_a_hit_is_told_what_each_rule_says(timed_rates: Rates) -> None:
 
 
 async def test_time_gives_back_and_so_do_refund_and_reset(timed_rates: Rates, clock: Clock) -> None:
-    await timed_rates.set_rule("send", limit=60, period=60, burst=2)
+    await timed_rates.set("send", limit=60, period=60, burst=2)
     assert [bool(await timed_rates.hit("send", "ann")) for _ in range(3)] == [True, True, False]
     clock.tick(1)
     assert [bool(await timed_rates.hit("send", "ann")) for _ in range(2)] == [True, False]
@@ -58,11 +58,11 @@ async def test_time_gives_back_and_so_do_refund_and_reset(timed_rates: Rates, cl
 
 
 async def test_rules_are_stored_read_and_removed(rates: Rates) -> None:
-    assert await rates.rules() == []
-    stored = await rates.set_rule("b", limit=2, algorithm="concurrency", lease=5, shadow=True)
+    assert await rates.list() == []
+    stored = await rates.set("b", limit=2, algorithm="concurrency", lease=5, shadow=True)
     assert (stored.status, stored.version) == ("stored", 1)
-    await rates.set_rule("a", limit=2, period=0.5)
-    assert (await rates.set_rule("a", limit=2, period=0.5, burst=2)).status == "same"
+    await rates.set("a", limit=2, period=0.5)
+    assert (await rates.set("a", limit=2, period=0.5, burst=2)).status == "same"
     first = RateRule(
         name="a",
         algorithm="gcra",
@@ -74,12 +74,12 @@ async def test_rules_are_stored_read_and_removed(rates: Rates) -> None:
         shadow=False,
         version=2,
     )
-    assert (await rates.rules())[0] == first
-    assert await rates.rule("a") == first
-    assert [(rule.name, rule.lease, rule.shadow) for rule in await rates.rules()] == [("a", 0, False), ("b", 5, True)]
-    assert await rates.remove_rule("a") is True
-    assert await rates.remove_rule("a") is False
-    assert await rates.rule("a") is None
+    assert (await rates.list())[0] == first
+    assert await rates.get("a") == first
+    assert [(rule.name, rule.lease, rule.shadow) for rule in await rates.list()] == [("a", 0, False), ("b", 5, True)]
+    assert await rates.remove("a") is True
+    assert await rates.remove("a") is False
+    assert await rates.get("a") is None
     with pytest.raises(BadArgument, match=r"rule must be the name of a rule that is stored.*got 'a'"):
         await rates.hit("a", "ann")
 
@@ -96,8 +96,8 @@ async def test_rules_are_stored_read_and_removed(rates: Rates) -> None:
 )
 async def test_a_bad_rule_is_refused_and_nothing_stored(rates: Rates, fields: Any, text: str) -> None:
     with pytest.raises(BadArgument, match=text):
-        await rates.set_rule("a", **fields)
-    assert await rates.rules() == []
+        await rates.set("a", **fields)
+    assert await rates.list() == []
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ async def test_a_bad_rule_is_refused_and_nothing_stored(rates: Rates, fields: An
     ],
 )
 async def test_a_bad_hit_is_refused(rates: Rates, hits: Any, text: str) -> None:
-    await rates.set_rule("a", limit=1, period=60)
+    await rates.set("a", limit=1, period=60)
     with pytest.raises(BadArgument, match=text):
         await rates.hit_all(hits)
 
 
 async def test_a_lease_is_renewed_and_given_back(timed_rates: Rates, clock: Clock) -> None:
-    await timed_rates.set_rule("export", algorithm="concurrency", limit=1, lease=30)
+    await timed_rates.set("export", algorithm="concurrency", limit=1, lease=30)
     with pytest.raises(BadArgument, match="rid must be given: it names the lease"):
         await timed_rates.hit("export", "ann")
     answer = await timed_rates.hit("export", "ann", remember=True)
@@ -134,7 +134,7 @@ async def test_a_lease_is_renewed_and_given_back(timed_rates: Rates, clock: Cloc
 
 
 async def test_a_lease_given_back_before_its_hit_does_not_begin(timed_rates: Rates) -> None:
-    await timed_rates.set_rule("export", algorithm="concurrency", limit=1, lease=30)
+    await timed_rates.set("export", algorithm="concurrency", limit=1, lease=30)
     assert await timed_rates.release("export", "ann", "r1") is False
     answer = await timed_rates.hit("export", "ann", rid="r1")
     assert (answer.allowed, answer.status, answer.rid) == (False, "returned", "r1")
@@ -145,7 +145,7 @@ async def test_a_lease_given_back_before_its_hit_does_not_begin(timed_rates: Rat
 
 
 async def test_a_refusal_is_known_until_the_hit_could_pass(rates: Rates) -> None:
-    await rates.set_rule("send", limit=1, period=3600)
+    await rates.set("send", limit=1, period=3600)
     assert await rates.hit("send", "ann")
     first = await rates.hit("send", "ann")
     again = await rates.hit("send", "ann")
@@ -158,7 +158,7 @@ async def test_a_refusal_is_known_until_the_hit_could_pass(rates: Rates) -> None
 
 @pytest.mark.parametrize("change", ["refund", "reset", "rule"])
 async def test_what_this_client_changes_counts_at_once(rates: Rates, change: str) -> None:
-    await rates.set_rule("send", limit=1, period=3600)
+    await rates.set("send", limit=1, period=3600)
     await rates.hit("send", "ann")
     assert not await rates.hit("send", "ann")
     match change:
@@ -167,12 +167,12 @@ async def test_what_this_client_changes_counts_at_once(rates: Rates, change: str
         case "reset":
             await rates.reset("send", "ann")
         case _:
-            await rates.set_rule("send", limit=1, period=3600, burst=2)
+            await rates.set("send", limit=1, period=3600, burst=2)
     assert await rates.hit("send", "ann")
 
 
 async def test_a_refusal_by_concurrency_is_never_known(rates: Rates) -> None:
-    await rates.set_rule("export", algorithm="concurrency", limit=1)
+    await rates.set("export", algorithm="concurrency", limit=1)
     lease = (await rates.hit("export", "ann", remember=True)).rid
     assert lease
     assert not (await rates.hit_all([("export", "ann", 0)])).cached
@@ -190,8 +190,8 @@ async def away(binary: Any, base_name: str) -> AsyncIterator[tuple[EmbeddedServe
     with EmbeddedServer(binary=binary) as server:
         async with Adeq.from_url(server.url, retry_for=0) as adeq:
             rates = adeq.rates(base_name)
-            await rates.set_rule("open", limit=2, period=3600, on_error="open")
-            await rates.set_rule("closed", limit=2, period=3600)
+            await rates.set("open", limit=2, period=3600, on_error="open")
+            await rates.set("closed", limit=2, period=3600)
             yield server, rates
 
 
@@ -230,8 +230,8 @@ async def test_a_server_that_takes_no_writes_is_away(away: tuple[EmbeddedServer,
 async def test_subjects_are_spread_over_partitions_and_each_counts_once(rates: Rates) -> None:
     parted = rates.partitioned(4)
     assert parted is rates.partitioned(4)
-    await parted.set_rule("send", limit=2, period=3600)
-    await parted.set_rule("all", limit=9, period=3600)
+    await parted.set("send", limit=2, period=3600)
+    await parted.set("all", limit=9, period=3600)
     users = [f"user:{number}" for number in range(20)]
     for user in users:
         assert (await parted.hit_all([("send", user), ("all", user, 3)])).rules[1].remaining == 6
@@ -241,8 +241,8 @@ async def test_subjects_are_spread_over_partitions_and_each_counts_once(rates: R
     assert len(homes) > 1
     assert await parted.refund("send", users[0]) == 1
     assert await parted.reset("send", users[0]) == 2
-    assert [rule.name for rule in await parted.rules()] == ["all", "send"]
-    assert await rates.rules() == []
+    assert [rule.name for rule in await parted.list()] == ["all", "send"]
+    assert await rates.list() == []
 
 
 async def exists(rates: Rates, key: str) -> bool:
@@ -260,14 +260,14 @@ async def test_a_call_of_two_subjects_is_refused_before_it_is_sent(rates: Rates)
 
 async def test_leases_are_in_the_partition_of_their_subject(rates: Rates) -> None:
     parted = rates.partitioned(3)
-    await parted.set_rule("export", algorithm="concurrency", limit=1)
+    await parted.set("export", algorithm="concurrency", limit=1)
     for user in ("ann", "bob", "cleo"):
         lease = (await parted.hit("export", user, remember=True)).rid
         assert lease
         assert await parted.renew("export", user, lease)
         assert await parted.release("export", user, lease)
-    assert await parted.remove_rule("export")
-    assert await parted.rule("export") is None
+    assert await parted.remove("export")
+    assert await parted.get("export") is None
 
 
 @pytest.mark.parametrize("partitions", [0, 1025, True, "4"])

@@ -368,7 +368,7 @@ def test_show(domain: Domain) -> None:
 def test_show_has_the_tasks_that_follow(domain: Domain) -> None:
     changes, queue = domain.client.changes(domain.name), domain.client.queue(domain.name)
     changes.configure(follow_queue=domain.name)
-    changes.set_policy("two", required=1, reviewers=["user:bob"], follow={"approved": "apply", "cancelled": "tell"})
+    changes.policies.set("two", required=1, reviewers=["user:bob"], follow={"approved": "apply", "cancelled": "tell"})
     domain.reviewed()
     queue.enqueue("x", id=f"{domain.name}/c1/5", kind="noop")
     domain.run("approve", "c1", "--rev", "1", "--as", "bob")

@@ -79,7 +79,7 @@ def test_metrics_of_all_servers(cluster: ThreePrimaries) -> None:
     with Adeq.from_url(cluster.url, cluster=True) as client:
         for name in names:
             client.queue(name).enqueue("x")
-            client.events("queue", name).register("audit")
+            client.events("queue", name).add("audit")
     ended = adeq("--cluster", "metrics", "--once", "-o", "jsonl", "--url", cluster.url)
     found = [json.loads(line) for line in ended.stdout.splitlines()]
     streams = {one["labels"]["stream"] for one in found if one["metric"] == "adeq_event_group_lag"}

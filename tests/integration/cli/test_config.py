@@ -74,9 +74,9 @@ def test_names_are_removed_and_reverted(config: Config, run: Any) -> None:
     ended = run("rm", "a", "other", "-m", "not used", "--as", "cleo", "-o", "json")
     assert ended.status == 1
     assert [one["status"] for one in as_json(ended)["names"]] == ["removed", "not_found"]
-    assert [*config.all()] == ["b"]
+    assert [*config.list()] == ["b"]
     done = as_json(run("revert", "a", str(version), "--as", "bob", "-o", "json"))
-    assert (config.all()["a"].json(), config.all()["a"].version) == (1, done["new_version"])
+    assert (config.list()["a"].json(), config.list()["a"].version) == (1, done["new_version"])
     history = as_json(run("history", "a", "-o", "json"))
     assert [(one["value"], one["actor"], one["reason"]) for one in history] == [
         ("1", "bob", f"revert to {version}"),
@@ -142,6 +142,6 @@ def test_records_of_a_service_are_not_changed_by_general_commands(
         before = records.set("t1", "secret")
         ended = adeq(*words, "--namespace", "_tokens", "--url", url, ADEQ_PREFIX=base_name)
         assert (ended.status, "'_tokens' has records of a service" in ended.stderr) == (2, True), ended.stderr
-        assert {name: one.version for name, one in records.all().items()} == {"t1": before}
+        assert {name: one.version for name, one in records.list().items()} == {"t1": before}
         shown = adeq("config", "configure", "--namespace", "_tokens", "--url", url, "-o", "json", ADEQ_PREFIX=base_name)
         assert (shown.status, "10000" in shown.stdout) == (0, True)

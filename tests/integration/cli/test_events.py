@@ -47,7 +47,7 @@ def test_events_that_nobody_could_read_are_not_acknowledged(url: str, base_name:
     with Adeq.from_url(url) as adeq:
         adeq.queue(base_name).enqueue("x", id="a")
         events = adeq.events("queue", base_name)
-        events.register("audit")
+        events.add("audit")
         reader, writer = os.pipe()
         os.close(reader)
         command = [*COMMAND, "events", "read", "audit", "-o", form, "--stream", f"queue:{base_name}", "--url", url]
@@ -63,7 +63,7 @@ def test_what_is_lost_is_shown(url: str, base_name: str) -> None:
     with Adeq.from_url(url) as adeq:
         queue, events = adeq.queue(base_name), adeq.events("queue", base_name)
         queue.configure(events_max=100)
-        events.register("audit")
+        events.add("audit")
         assert "audit" in [one.group.name for one in doctor.look(adeq, 5)]
         for _ in range(400):
             queue.enqueue("x")

@@ -76,4 +76,4 @@ def test_try_out(client: Adeq, run: Any, url: str, base_name: str, tmp_path: Pat
         row = json.loads(run("test", "ops", "-o", "json").stdout)
         assert (row["status"], row["answer"]) == ("completed", 204)
         assert service.end(signal.SIGTERM) == 0
-    assert "tk_s3cret" not in (tmp_path / "log").read_text() + str(client.config("_posts").all())
+    assert "tk_s3cret" not in (tmp_path / "log").read_text() + str(client.config("_posts").list())

@@ -43,7 +43,7 @@ def test_a_namespace_in_partitions(run: Any, client: Adeq) -> None:
     there = ("--partitions", "4")
     assert run("set", "api", "--rate", "5/1h", *there).status == 0
     parts = client.rates("web").partitioned(4)
-    assert [rule.limit for rule in parts.rules()] == [5]
+    assert [rule.limit for rule in parts.list()] == [5]
     assert run("hit", "api", "bob", *there).status == 0
     assert parts.peek("api", "bob").remaining == 4
     assert json.loads(run("show", "api", "bob", *there, "-o", "json").stdout)["remaining"] == 4
@@ -56,7 +56,7 @@ def test_a_namespace_in_partitions(run: Any, client: Adeq) -> None:
 
 
 def test_a_namespace_without_partitions(run: Any, client: Adeq) -> None:
-    client.rates("web").set_rule("api", limit=5, period=60)
+    client.rates("web").set("api", limit=5, period=60)
     ended = run("ls", "--partitions", "4")
     assert (ended.status, "--partitions: 'web' has no partitions; leave it out" in ended.stderr) == (1, True)
     ended = run("ls", "--namespace", "other", "--partitions", "4")

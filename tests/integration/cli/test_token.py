@@ -66,7 +66,7 @@ def test_a_token_may_have_a_rate(client: Adeq, run: Any) -> None:
     assert "600/60s" in run("token", "ls", "-o", "wide").stdout
     for wrong in ("5", "0/s", "5/2w", "5/10ms", "5/2d"):
         assert run("token", "add", "ann", "--right", "observer", "--rate", wrong).status == 2, wrong
-    assert len(client.config("_tokens").all()) == 1
+    assert len(client.config("_tokens").list()) == 1
 
 
 def test_an_unlimited_token_must_be_said(run: Any) -> None:
@@ -82,7 +82,7 @@ def test_old_tokens_are_removed(client: Adeq, run: Any) -> None:
     _, _, old = new_token("ann", ["observer"], lifetime=10, now=1000)
     client.config("_tokens").set_many({f"{n:012x}": old.encoded() for n in range(99)})
     run("token", "add", "ann", "--right", "observer")
-    assert len(client.config("_tokens").all()) == 1
+    assert len(client.config("_tokens").list()) == 1
 
 
 def test_a_token_that_is_not_there(run: Any) -> None:

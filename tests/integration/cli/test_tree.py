@@ -440,11 +440,11 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
                 client.send(found.part(found.tags[0]).build("configure", settings=[]))
             else:
                 found.configure()
-        client.events("queue", "x").register("x")
+        client.events("queue", "x").add("x")
         locks.capacities.set("x", 4)
         locks.capacities.set("gpu:0", 4, silent=60)
         locks.take("database:orders", owner="host-12345", agent="agent-12345", purpose="migration of all orders")
-        client.rates("default").set_rule("mail:send", limit=1000, period=86_400, burst=10)
+        client.rates("default").set("mail:send", limit=1000, period=86_400, burst=10)
         config = client.config("default")
         client.config("flags").set("flag:x", "enabled", actor="ann@example.org", reason="the new checkout was tested")
         config.set("mail/limit", {"most": 4}, actor="ann@example.org", reason="a test of the new limit")
@@ -468,8 +468,8 @@ def furnished(url: str, prefix: str, *, changes: bool = True) -> dict[str, Any]:
 
 def add_changes(client: Adeq, changes: Changes) -> None:
     """A change in each of some states, named by them; x is under review."""
-    changes.set_policy("x", required=1, reviewers=["user:bob", "user:eve@example.org", "group:on-call"])
-    changes.set_delegation("zoe", "x", to="max", until=4_102_444_800, types=["deploy"], tags=["infrastructure"])
+    changes.policies.set("x", required=1, reviewers=["user:bob", "user:eve@example.org", "group:on-call"])
+    changes.delegations.set("zoe", "x", to="max", until=4_102_444_800, types=["deploy"], tags=["infrastructure"])
     for id in ("x", "draft", "rejected", "delegated", "approved", "applying"):
         content: Any = {
             "resources": ["database:orders", "service:orders"],

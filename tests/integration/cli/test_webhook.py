@@ -98,7 +98,7 @@ def test_what_is_wrong_is_refused_before_it_is_stored(client: Adeq, run: Any) ->
         assert secret not in ended.stderr
     ended = add(run, id="Or.ders")
     assert (ended.status, "allowed: 1 to 40 of a-z 0-9 -" in ended.stderr) == (2, True)
-    assert [*Webhooks(client).all()] == ["orders"]
+    assert [*Webhooks(client).list()] == ["orders"]
 
 
 def test_a_secret_from_stdin_is_sealed(client: Adeq, run: Any) -> None:

@@ -55,7 +55,7 @@ async def served(app: FastAPI) -> AsyncIterator[str]:
 
 async def test_users_log_in_and_their_requests_are_limited(url: str, base_name: str) -> None:
     async with Adeq.from_url(url, prefix=base_name) as adeq:
-        await adeq.rates("web").set_rule("requests", limit=6, period=3600, algorithm="log")
+        await adeq.rates("web").set("requests", limit=6, period=3600, algorithm="log")
         async with (
             served(service(adeq)) as address,
             AsyncClient(base_url=address) as ann,

@@ -42,7 +42,7 @@ async def rates(url: str, base_name: str, clock: Clock) -> AsyncIterator[Rates]:
     async with Adeq.from_url(url, clock=clock) as adeq:
         rates = adeq.rates(base_name)
         await rates.configure(clock="test")
-        await rates.set_rule("page", limit=2, period=5, burst=2)
+        await rates.set("page", limit=2, period=5, burst=2)
         yield rates
 
 
@@ -88,7 +88,7 @@ async def test_what_is_never_allowed_is_not_to_be_tried_again(rates: Rates) -> N
 
 
 async def test_headers_of_the_draft_are_switchable(rates: Rates) -> None:
-    await rates.set_rule("all", algorithm="log", limit=9, period=60)
+    await rates.set("all", algorithm="log", limit=9, period=60)
 
     async def hits(scope: Any) -> list[Any]:
         return [("page", "ann"), ("all", "all")]
@@ -129,8 +129,8 @@ async def test_requests_are_open_or_closed_while_the_server_is_away(binary: Path
     with EmbeddedServer(binary=binary) as server:
         async with Adeq.from_url(server.url) as adeq:
             rates = adeq.rates(base_name)
-            await rates.set_rule("open", limit=9, period=60, on_error="open")
-            await rates.set_rule("closed", limit=9, period=60)
+            await rates.set("open", limit=9, period=60, on_error="open")
+            await rates.set("closed", limit=9, period=60)
 
             def hits(scope: Any) -> list[Any]:
                 return [(scope["query_string"].decode(), "ann")]

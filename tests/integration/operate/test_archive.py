@@ -310,7 +310,7 @@ def test_a_group_that_was_dropped_stores_nothing_twice(client: Adeq, jobs: Queue
     work(jobs, 10)
     archive = Archive(str(tmp_path))
     archive.write(client)
-    client.events("queue", "jobs").drop("archive")
+    client.events("queue", "jobs").remove("archive")
     (done,) = archive.write(client)
     assert (done.events, done.tasks) == (2, 0), "that it was dropped, and registered again"
     found = archive.verify(client)

@@ -33,7 +33,7 @@ def changes(client: Adeq) -> Changes:
     changes = client.changes("prod")
     changes.configure(clock="test")
     client.events("change", "prod").configure(clock="test")
-    changes.set_policy("p", required=1, reviewers=["user:bob", "group:dba"])
+    changes.policies.set("p", required=1, reviewers=["user:bob", "group:dba"])
     return changes
 
 

@@ -40,7 +40,7 @@ def test_steps_that_no_call_does(url: str, base_name: str, client: redis.Redis) 
     with Adeq.from_url(url, prefix=base_name) as adeq:
         assert found(adeq).found == "no change domain"
         domain = adeq.changes("d")
-        domain.set_policy("one", required=1)
+        domain.policies.set("one", required=1)
         domain.put("c", type="config", description="a change", actor="ann")
         draft = domain.get("c")
         assert draft is not None

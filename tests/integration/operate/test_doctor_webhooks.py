@@ -30,7 +30,7 @@ def test_endpoints_that_get_nothing(url: str, base_name: str) -> None:
             return webhooks.check(facts.webhooks or {}, [events.Read(read.stream, read.group, age)])
 
         adeq.queue("mail").enqueue({})
-        adeq.events("queue", "mail").register("webhooks")
+        adeq.events("queue", "mail").add("webhooks")
         assert found() == ("ok", "0 endpoints", "", ())
         hooks = Webhooks(adeq)
         hooks.add("orders", "https://1.1.1.1/", secret="env:NONE", events=["task.*"])

@@ -53,7 +53,7 @@ def test_what_is_due_is_done(client: Adeq, clock: Clock) -> None:
         if lease.payload == "x":
             queue.ack(lease)
     locks.take("r", owner="o", ttl=30)
-    changes.set_policy("p", required=1, reviewers=["user:bob"], timeout=3600, on_timeout="reject")
+    changes.policies.set("p", required=1, reviewers=["user:bob"], timeout=3600, on_timeout="reject")
     changes.submit(changes.put("a", type="deploy", description="x", actor="ann"), policy="p", actor="ann")
     config.set("n", 1, actor="ann")
     config.remove("n", actor="ann")

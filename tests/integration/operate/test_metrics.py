@@ -125,8 +125,8 @@ def test_what_cannot_be_read_is_left_out_and_counted(adeq: Adeq, client: redis.R
     adeq.locks("repos").take("repo:1", owner="ann").release()
     adeq.changes("infra").put("c1", type="t", description="d", actor="ann")
     adeq.sessions("web").create("ann")
-    adeq.rates("api").set_rule("r", algorithm="gcra", limit=1, period=1)
-    adeq.events("queue", "jobs").register("mail")
+    adeq.rates("api").set("r", algorithm="gcra", limit=1, period=1)
+    adeq.events("queue", "jobs").add("mail")
     part = next(name for name in adeq.names("queue", partitions=True) if name.startswith("parts/"))
     newer = ("{queue:newer}", f"{{queue:{part}}}", "{lock:newer}", "{change:newer}", "{rate:newer}")
     bases = [f"{adeq.prefix}:{name}" for name in newer]
@@ -164,9 +164,9 @@ def test_a_key_of_a_wrong_type_hides_no_other_name(adeq: Adeq, client: redis.Red
         adeq.locks(name).take("a", owner="ann")
         adeq.changes(name).put("a", type="t", description="d", actor="ann")
         adeq.sessions(name).create("ann")
-        adeq.rates(name).set_rule("r", algorithm="gcra", limit=1, period=1)
+        adeq.rates(name).set("r", algorithm="gcra", limit=1, period=1)
         adeq.config(name).set("a", 1)
-        adeq.events("queue", name).register("mail")
+        adeq.events("queue", name).add("mail")
     sound = {one: value for one, value in scraped(adeq).items() if "bad" not in str(one)}
     bases = [base.removesuffix(b"config") for base in client.scan_iter(f"{adeq.prefix}:{{*:bad*:config")]
     for base in bases:
@@ -204,9 +204,9 @@ def test_sessions_and_rates(adeq: Adeq) -> None:
     for user in ("ann", "bob", "cid"):
         adeq.sessions("web").create(user)
     rates = adeq.rates("api")
-    rates.set_rule("fast", algorithm="gcra", limit=5, period=1)
-    rates.set_rule("slow", algorithm="log", limit=5, period=60, shadow=True)
-    adeq.rates("big").partitioned(2).set_rule("fast", algorithm="gcra", limit=5, period=1)
+    rates.set("fast", algorithm="gcra", limit=5, period=1)
+    rates.set("slow", algorithm="log", limit=5, period=60, shadow=True)
+    adeq.rates("big").partitioned(2).set("fast", algorithm="gcra", limit=5, period=1)
     found = scraped(adeq)
     assert found["adeq_sessions", "web"] == 3
     rules = {key[1:]: value for key, value in found.items() if key[0] == "adeq_rate_rules"}
@@ -218,7 +218,7 @@ def test_groups_that_read_events(adeq: Adeq) -> None:
     queue.configure(events_max=100)
     queue.enqueue("x")
     for group in ("quick", "slow"):
-        events.register(group)
+        events.add(group)
     events.read("quick", limit=1)
     before = {key[0]: value for key, value in scraped(adeq).items() if "quick" in key[1:]}
     assert (before["adeq_event_group_lag"], before["adeq_event_group_pending"]) == (2, 1)
@@ -249,7 +249,7 @@ def test_groups_of_partitions_are_added_up(adeq: Adeq) -> None:
     parts = [one.name for one in map(queue.part, [one.tag for one in queue.partitions()]) if "/" in one.name]
     assert len(parts) == 2
     for name in parts:
-        adeq.events("queue", name).register("audit")
+        adeq.events("queue", name).add("audit")
     found = {key[0]: value for key, value in scraped(adeq).items() if key[1:] == ("audit", "queue:jobs")}
     lag = sum(adeq.events("queue", name).groups().groups[0].lag for name in parts)
     assert found["adeq_event_group_lag"] == lag >= 20
@@ -259,7 +259,7 @@ def test_groups_of_partitions_are_added_up(adeq: Adeq) -> None:
 def test_groups_in_a_slot(url: str, base_name: str) -> None:
     with Adeq.from_url(url, prefix=base_name, slot="s") as adeq:
         adeq.queue("jobs").enqueue("x")
-        adeq.events("queue", "jobs").register("audit")
+        adeq.events("queue", "jobs").add("audit")
         assert scraped(adeq)["adeq_event_group_lag", "audit", "queue:jobs"] == 2
 
 
@@ -308,7 +308,7 @@ def test_a_scrape_of_ten_queues_costs_few_commands() -> None:
             queue.enqueue("x")
             queue.fail(queue.claim()[0], "no", retryable=False)
             queue.enqueue("y")
-            adeq.events("queue", queue.name).register("audit")
+            adeq.events("queue", queue.name).add("audit")
         collector = AdeqCollector(adeq)
         list(collector.collect())  # finds the names, and reads what is read once a minute
         before = commands(adeq.client)

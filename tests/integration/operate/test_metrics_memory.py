@@ -30,7 +30,7 @@ def test_1000_scrapes_take_at_most_a_mebibyte(url: str, base_name: str) -> None:
     with Adeq.from_url(url, prefix=base_name) as adeq:
         for number in range(10):
             adeq.queue(f"q{number}").enqueue_many(["x"] * 10)
-            adeq.events("queue", f"q{number}").register("audit")
+            adeq.events("queue", f"q{number}").add("audit")
         adeq.annotate("v1.2")
     words = [sys.executable, "-m", "pyadeq.ext.cli", "metrics", "--port", "0", "--url", url, "--prefix", base_name]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1"}) as process:

@@ -48,7 +48,7 @@ class Posting:
         for stream in streams or ("queue:mail",):
             noun, _, name = stream.partition(":")
             events = self.plain.events(noun, name)
-            await events.register(GROUP)
+            await events.add(GROUP)
             while (batch := await events.read(GROUP, limit=100)).events or batch.gap:
                 await (forwarder or self.forwarder)._forward(stream, events, batch)
 

@@ -108,7 +108,7 @@ async def test_a_forged_task_is_not_sent(way: Any, client: Adeq, aio: AsyncAdeq)
     for queue in QUEUES:
         found = dead(client, queue)
         assert {one.reason for one in found} == {"unverified"}
-    assert "have not been made by the service" in check(Webhooks(client).all(), (), None, refused=1).found
+    assert "have not been made by the service" in check(Webhooks(client).list(), (), None, refused=1).found
     assert "have not been made by the service" in check_posts(post_facts(client), ()).found
     assert refused_in(client, WEBHOOKS)
 
@@ -120,7 +120,7 @@ async def happens(client: Adeq, aio: AsyncAdeq) -> None:
     client.queue("mail").fail(lease, reason="failed", retryable=False)
     for forwarder in (webhooks.Forwarder(aio), posts.Forwarder(aio)):
         events = aio.events("queue", "mail")
-        await events.register(forwarder._group)
+        await events.add(forwarder._group)
         await forwarder._forward("queue:mail", events, await events.read(forwarder._group, limit=100))
 
 
@@ -164,7 +164,7 @@ async def test_of_an_event_only_what_it_says_is_sent(
         # What a person replays is made anew from the event.
         with pytest.raises(AdeqError, match="the service has not made"):
             Webhooks(client).replay(one.id)
-        client.events("queue", "mail").drop("webhooks")
+        client.events("queue", "mail").remove("webhooks")
         assert Webhooks(client).replay_range("ops", 0.0) == (1, 0)
         async with serving(webhooks.serve, aio, receiver):
             await eventually(lambda: client.queue(WEBHOOKS).stats().completed == 1)

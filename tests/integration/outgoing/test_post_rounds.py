@@ -93,10 +93,10 @@ async def test_an_endpoint_that_is_removed_in_a_round_leaves_nothing(world: Post
         await world.forward()
         world.now += MINUTE
         await world.send(receiver)
-        assert world.client.config("_posts").all() == {}
+        assert world.client.config("_posts").list() == {}
         world.now += MINUTE
         assert await world.send(receiver) == ["removed"]
-        assert world.client.config("_posts").all() == {}
+        assert world.client.config("_posts").list() == {}
     with receiving() as receiver:
         world.now -= MINUTE  # the tasks of the former endpoint have the ids of these periods
         world.add(receiver)
@@ -174,7 +174,7 @@ async def test_a_full_config_is_cleaned_or_told(world: Posting) -> None:
         config.configure(names_max=301)
         world.fail("a", "b")
         await world.minute(receiver)
-        assert config.all().keys() == {"ops", "told:ops"}, "what is about no endpoint is forgotten"
+        assert config.list().keys() == {"ops", "told:ops"}, "what is about no endpoint is forgotten"
         assert "Note" not in said(receiver, "digest")[0]["facts"]
         config.remove("told:ops")
         config.configure(names_max=1)

@@ -137,7 +137,7 @@ async def test_after_a_period_with_an_event_there_is_no_first_post(url: str, bas
             world.now += 2 * MINUTE
             world.fail("c")
             await world.minute(receiver)
-            await world.plain.events("queue", "mail").drop("posts")
+            await world.plain.events("queue", "mail").remove("posts")
             await world.minute(receiver)  # a process was killed: the same events again
     assert [one["id"] for one in said(receiver, "first")] == ["a", "c"]
     assert [one["title"].split()[1] for one in said(receiver, "digest")] == ["b"]
@@ -193,7 +193,7 @@ async def test_all_partitions_of_a_queue_are_one_group(client: Adeq, aio: AsyncA
 
 async def test_changes(client: Adeq, aio: AsyncAdeq) -> None:
     changes = client.changes("deploys")
-    changes.set_policy("one", required=1, reviewers=["user:bob"])
+    changes.policies.set("one", required=1, reviewers=["user:bob"])
     with receiving() as receiver:
         add(client, receiver, about=["asked"], board=BOARD, every=86_400)
         for id in ("c1", "c2", "c3"):
@@ -217,7 +217,7 @@ async def test_changes_that_wait_escalate_and_time_out(url: str, base_name: str,
         add(client, receiver)
         changes = later.changes("deploys")
         changes.configure(clock="test")
-        changes.set_policy(
+        changes.policies.set(
             "p", required=1, reviewers=["user:bob"], remind=60, escalate=120, escalate_to=["user:eve"], timeout=300
         )
         for id in ("c1", "c2"):
@@ -226,7 +226,7 @@ async def test_changes_that_wait_escalate_and_time_out(url: str, base_name: str,
             now[0] += seconds * 1000
             changes.sweep()
         events = client.events("change", "deploys")
-        events.register("test")
+        events.add("test")
         batch = events.read("test")
         anytime = {"ops": (await Forwarder(aio).endpoints())["ops"].model_copy(update={"since": 0.0})}
         found = await of_events(aio, "change:deploys", batch.events)
@@ -310,7 +310,7 @@ def test_killed_processes_lose_and_double_no_task(url: str, base_name: str, clie
             wait_until(partial(has, receiver, enough))
             for service in services:
                 service.end(signal.SIGKILL)
-        client.events("queue", "mail").drop("posts")  # what the dead have read comes again at once
+        client.events("queue", "mail").remove("posts")  # what the dead have read comes again at once
         last = start(tmp_path / "last.log", receiver)
         wait_until(lambda: not is_open(client))
         assert last.end(signal.SIGTERM) == 0

@@ -135,7 +135,7 @@ async def test_three_receivers_one_of_them_slow_and_one_gone(client: Adeq, aio: 
     for message in (*good.seen, *slow.seen, *gone.seen):
         assert Webhook(SECRET).verify(message.body, message.headers)
     events = client.events("config", "_webhooks")
-    events.register("test")
+    events.add("test")
     by_itself = [one for one in events.read("test").events if one.payload.get("by") == "adeq-webhooks"]
     assert ("config.set", ("gone",)) in [(one.event, one.ids) for one in by_itself], "whoever watches, is told"
 
@@ -238,11 +238,11 @@ async def test_events_that_come_again_make_no_second_message(client: Adeq, aio: 
         add(client, "one", receiver)
         do(client, "a", "b")
         events = client.events("queue", "mail")
-        events.register(GROUP)
+        events.add(GROUP)
         assert events.read(GROUP, limit=1000, hold=1).events, "a forwarder reads them, and dies"
         async with forwarding(aio) as first:
             await eventually(lambda: first.enqueued == 2)
-        events.drop(GROUP)  # as if nothing was ever acknowledged
+        events.remove(GROUP)  # as if nothing was ever acknowledged
         async with forwarding(aio) as second:
             await eventually(lambda: is_read(client))
             assert second.enqueued == 0
@@ -253,7 +253,7 @@ async def test_a_gap_is_told(client: Adeq, aio: AsyncAdeq) -> None:
     with receiving() as receiver:
         add(client, "one", receiver, events=["task.enqueued"])
         client.queue("mail").configure(events_max=100)
-        client.events("queue", "mail").register(GROUP)
+        client.events("queue", "mail").add(GROUP)
         for _ in range(400):
             client.queue("mail").enqueue({})
         async with forwarding(aio) as forwarder:
@@ -357,14 +357,14 @@ async def test_a_stream_that_a_list_of_names_lacks_keeps_its_group(client: Adeq,
 async def test_a_group_whose_drop_has_failed_is_dropped_later(
     client: Adeq, aio: AsyncAdeq, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drop, fails = Events.drop, iter([True])
+    drop, fails = Events.remove, iter([True])
 
     async def lost(events: Events, *args: Any) -> Any:
         if next(fails, False):
             raise TransportError("the server is away", retryable=True, may_have_applied=False)
         return await drop(events, *args)
 
-    monkeypatch.setattr(Events, "drop", lost)
+    monkeypatch.setattr(Events, "remove", lost)
     with receiving() as receiver:
         add(client, "one", receiver)
         do(client, "a")
@@ -487,7 +487,7 @@ async def test_both_secrets_sign_while_they_are_rotated(
         Webhook(secret).verify(both.body, both.headers)
     Webhook(new).verify(later.body, later.headers)
     assert later.headers["webhook-signature"].count("v1,") == 1
-    stored = str(client.config("_webhooks").all()) + str([*client.config("_webhooks").history("one")])
+    stored = str(client.config("_webhooks").list()) + str([*client.config("_webhooks").history("one")])
     assert SECRET not in stored
     assert new not in stored
 
@@ -509,7 +509,7 @@ async def test_a_sealed_secret_signs(url: str, base_name: str, client: Adeq) -> 
             await eventually(lambda: len(receiver.seen) == 3)
     for secret in (SECRET, new):
         Webhook(secret).verify(receiver.seen[0].body, receiver.seen[0].headers)
-    stored = str(client.config("_webhooks").all()) + str([*client.config("_webhooks").history("one")])
+    stored = str(client.config("_webhooks").list()) + str([*client.config("_webhooks").history("one")])
     assert SECRET not in stored
     assert new not in stored
 
@@ -618,7 +618,7 @@ def test_killed_processes_lose_and_double_nothing(url: str, base_name: str, clie
             wait_until(partial(has, first, enough))
             service.end(signal.SIGKILL)
         # What the dead processes have read comes again after a minute; here it is given back at once.
-        client.events("queue", "mail").drop(GROUP)
+        client.events("queue", "mail").remove(GROUP)
         service = process(url, base_name, tmp_path / "last.log", first, second)
         wait_until(lambda: len(messages(client, "completed")) == 2 * len(ids))
         assert service.end(signal.SIGTERM) == 0

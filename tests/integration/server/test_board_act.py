@@ -61,7 +61,7 @@ async def test_a_code_acts_once_on_a_click(adeq: Adeq, asking: Ask) -> None:
     assert (await nobody.get(link)).status_code == 403
     assert await state(adeq) == "dead", "it works once"
     events = adeq.events("queue", "mail")
-    await events.register("test")
+    await events.add("test")
     (retried,) = [one for one in (await events.read("test")).events if one.event == "task.retried"]
     assert (retried.ids, retried.source) == (("a/1",), "post:ops")
     gone = await nobody.post("/act/abandon/mail/a%2F1", data={"code": codes["abandon"]})
@@ -93,7 +93,7 @@ async def test_a_click_that_fails_can_be_repeated(adeq: Adeq, asking: Ask, monke
     assert done.count(True) == 1
     assert {one.status_code for one in both} <= {200, 403, 409}
     events = adeq.events("queue", "mail")
-    await events.register("test")
+    await events.add("test")
     assert [one.ids for one in (await events.read("test")).events if one.event == "task.retried"] == [("a/1",)]
 
 

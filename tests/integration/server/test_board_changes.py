@@ -19,7 +19,7 @@ async def proposed(
 ) -> Changes:
     """A change of eve that waits for these reviewers."""
     changes = adeq.changes(domain)
-    await changes.set_policy("one", required=1, reviewers=reviewers)
+    await changes.policies.set("one", required=1, reviewers=reviewers)
     made = await changes.put(
         id, type="migration", description=f"Index {id}\nand more", parameters={"sql": "CREATE"}, actor="eve"
     )
@@ -63,7 +63,7 @@ async def test_an_inbox_of_many_domains_has_the_order_of_one(adeq: Adeq, asking:
     for number, (priority, score) in enumerate(given):
         for domain in ("all", ("prod", "stage", "test")[number % 3]):
             changes = adeq.changes(domain)
-            await changes.set_policy("one", required=1, reviewers=["user:ben"])
+            await changes.policies.set("one", required=1, reviewers=["user:ben"])
             made = await changes.put(f"c{number}", type="x", description="y", actor="eve")
             await changes.submit(made, policy="one", priority=priority, actor="eve")  # type: ignore[arg-type]
             if score is not None:
@@ -180,7 +180,7 @@ async def test_lists_of_changes(adeq: Adeq, asking: Ask) -> None:
 
 async def test_a_change_shows_the_task_that_follows_it(adeq: Adeq, asking: Ask) -> None:
     changes = await proposed(adeq)
-    await changes.set_policy("then", required=1, reviewers=["user:ben"], follow={"approved": "apply"})
+    await changes.policies.set("then", required=1, reviewers=["user:ben"], follow={"approved": "apply"})
     await changes.configure(follow_queue="deploys")
     made = await changes.put("c2", type="merge", description="Merge", actor="eve")
     await changes.submit(made, policy="then", actor="eve")

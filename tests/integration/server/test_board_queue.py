@@ -115,7 +115,7 @@ async def test_settings_are_changed_only_as_the_page_has_shown_them(adeq: Adeq, 
 async def test_partitions_and_readers_of_events(adeq: Adeq, asking: Ask) -> None:
     queue = adeq.partitioned("mail")
     tags = [one.tag for one in await queue.repartition(2) if one.current]
-    await queue.events.register("audit")
+    await queue.events.add("audit")
     for number in range(20):
         await queue.enqueue(1, id=f"t{number}", user="ann")
     await queue.limits.set("user:ann", concurrency=5)

@@ -36,7 +36,7 @@ async def test_sessions_of_a_user_are_shown_and_ended(adeq: Adeq, asking: Ask) -
 async def test_logins_of_the_board_are_nobodys_business(adeq: Adeq, asking: Ask) -> None:
     for name in ("_board", "web"):
         await adeq.sessions(name).create("ann")
-        await adeq.rates(name).set_rule("r", limit=1, period=60)
+        await adeq.rates(name).set("r", limit=1, period=60)
     http = asking()
     for path in ("/sessions", "/rates"):
         text = (await http.get(path)).text
@@ -48,7 +48,7 @@ async def test_logins_of_the_board_are_nobodys_business(adeq: Adeq, asking: Ask)
 async def test_a_reader_ends_and_resets_nothing(adeq: Adeq, asking: Ask) -> None:
     realm, rates = adeq.sessions("web"), adeq.rates("web")
     session = await realm.create("ann")
-    await rates.set_rule("r", limit=1, period=60)
+    await rates.set("r", limit=1, period=60)
     await rates.hit("r", "ann")
     http = asking("observer")
     for page in ("/sessions/web?user=ann", "/rates/web?subject=ann"):
@@ -67,7 +67,7 @@ async def test_a_reader_ends_and_resets_nothing(adeq: Adeq, asking: Ask) -> None
 
 async def test_a_subject_is_looked_up_and_reset(adeq: Adeq, asking: Ask) -> None:
     rates = adeq.rates("api")
-    await rates.set_rule("login", limit=1, period=60)
+    await rates.set("login", limit=1, period=60)
     await rates.hit("login", "ann")
     http = asking("rate.observe", "rate.use", "rate.operate")
     assert '<span class="tag bad">refuses</span>' in (await http.get("/rates/api?subject=ann")).text
@@ -79,9 +79,9 @@ async def test_a_subject_is_looked_up_and_reset(adeq: Adeq, asking: Ask) -> None
     rule = {"_method": "PUT", "_id": "jobs", "algorithm": "concurrency", "limit:int": "3", "lease:float": "30"}
     rule |= {"period:float": "", "burst:int": "", "on_error": "open", "shadow:bool": "true"}
     assert (await http.post("/do/v1/rates/api/rules/-", data=rule)).status_code == 303
-    stored = await rates.rule("jobs")
+    stored = await rates.get("jobs")
     assert stored
     assert (stored.algorithm, stored.limit, stored.on_error, stored.shadow) == ("concurrency", 3, "open", True)
     assert '<span class="tag warn">only reports</span>' in (await http.get("/rates/api")).text
     assert (await http.post("/do/v1/rates/api/rules/jobs", data={"_method": "DELETE"})).status_code == 303
-    assert await rates.rule("jobs") is None
+    assert await rates.get("jobs") is None

@@ -17,7 +17,7 @@ MARKUP = "<b>"
 
 
 async def stored(adeq: Adeq) -> dict[str, Any]:
-    return {id: read_token(one.value) for id, one in (await adeq.config(NAMESPACE).all()).items()}
+    return {id: read_token(one.value) for id, one in (await adeq.config(NAMESPACE).list()).items()}
 
 
 async def test_a_token_is_made_seen_and_revoked(adeq: Adeq, http: AsyncClient) -> None:

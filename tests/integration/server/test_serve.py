@@ -99,7 +99,7 @@ def test_without_a_token_it_makes_one_for_itself(client: Adeq, place: dict[str, 
         assert service.http.get(f"{TASKS}?state=ready").status_code == 401
         assert service.http.post(TASKS, json={"payload": 1}, headers=service.bearer).status_code == 202
         assert client.queue("mail").stats().ready == 1
-        assert client.config("_tokens").all() == {}, "of this process only"
+        assert client.config("_tokens").list() == {}, "of this process only"
 
 
 async def test_headers_that_do_not_come_end_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ RIGHTS = ("change.author", "change.review", "change.observe", "change.assess", "
 async def submitted(adeq: Adeq, *reviewers: str, required: int = 1) -> dict[str, Any]:
     """A change of eve that waits for these reviewers. Returns what a reviewer has seen."""
     changes = adeq.changes("code")
-    await changes.set_policy("one", required=required)
+    await changes.policies.set("one", required=required)
     await changes.put("c", type="merge", description="Merge it", actor="eve")
     draft = await changes.get("c")
     assert draft
@@ -103,7 +103,7 @@ async def test_delegations_are_those_of_who_asks(adeq: Adeq, asking: Ask) -> Non
     at = "/v1/changes/code/users/{}/delegations/holiday"
     assert "another person" in refused(await ann.put(at.format("bob"), json={"to": "ann"}))
     assert (await ann.put(at.format("Ann"), json={"to": "Bob"})).json()["status"] == "stored"
-    assert [one.to for one in (await adeq.changes("code").delegations("ann")).delegations] == ["bob"]
+    assert [one.to for one in (await adeq.changes("code").delegations.list("ann")).delegations] == ["bob"]
     assert (await operator.put(at.format("bob"), json={"to": "cleo"})).json()["status"] == "stored"
     assert "another person" in refused(await ann.delete(at.format("bob")))
     assert (await ann.delete(at.format("ann"))).json()["status"] == "removed"
@@ -174,7 +174,7 @@ async def test_nobody_says_who_has_sent_a_step(adeq: Adeq, asking: Ask) -> None:
 async def test_ann_is_one_person_whichever_client_asks(adeq: Adeq, asking: Ask) -> None:
     """Names of people have small letters in Python, too."""
     changes = adeq.changes("code")
-    await changes.set_policy("two", required=2, reviewers=["user:Bob", "group:Ops"])
+    await changes.policies.set("two", required=2, reviewers=["user:Bob", "group:Ops"])
     put = await changes.put("c", type="merge", description="Merge it", actor="Ann")
     await changes.submit(put, policy="two", actor="ANN")
     seen = {"rev": put.rev, "digest": put.digest}

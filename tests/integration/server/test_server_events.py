@@ -688,7 +688,7 @@ async def test_a_group_may_be_registered_before_the_first_event(adeq: Adeq, http
 
 async def test_groups_need_their_roles(adeq: Adeq, asking: Ask) -> None:
     await adeq.queue("mail").enqueue(1)
-    await adeq.events("queue", "mail").register("g")
+    await adeq.events("queue", "mail").add("g")
     follower = asking("queue.observe", "events.follow")
     assert (await follower.post(f"{GROUPS}/g:read")).status_code == 200
     assert (await follower.post(f"{GROUPS}/g:ack", json={})).status_code == 200

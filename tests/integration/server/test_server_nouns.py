@@ -201,6 +201,8 @@ LEFT_OUT = {
     | dict.fromkeys(("abort", "migrate", "offline"), CARE),
     api.Changes: dict.fromkeys(("apply", "aclose", "revise", "iterate", "iterate_inbox"), FOR_PROGRAMS)
     | {"respond": IN_BATCHES, "get_many": IN_BATCHES, "migrate": CARE},
+    api.ChangePolicies: {},
+    api.ChangeDelegations: {},
     api.Sessions: dict.fromkeys(("create", "get", "update", "rotate", "revoke", "handle"), SECRET)
     | dict.fromkeys(("part", "configure"), FOR_PROGRAMS)
     | {"migrate": CARE, "sweep": CARE},

@@ -43,7 +43,7 @@ def read(changes: Changes, id: str = "c1", **options: Any) -> Change:
 
 def in_review(changes: Changes, *reviewers: str, id: str = "c1", required: int = 1, **policy: Any) -> Result:
     """A change that these people are asked to review, as its author has put it."""
-    changes.set_policy("review", required=required, **policy)
+    changes.policies.set("review", required=required, **policy)
     put = changes.put(id, **CONTENT, actor="ann")
     asked = reviewers or ("user:bob", "user:cleo", "group:ops")
     assert (changes.submit(put, policy="review", reviewers=asked, actor="ann")).status == "reviewing"
@@ -247,23 +247,23 @@ def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Changes, clo
     changes = timed_changes
     now = clock.now_ms / 1000
     in_review(changes, "user:bob")
-    stored = changes.set_delegation("bob", "holiday", to="dan", start=now, until=now + 60, actor="bob")
+    stored = changes.delegations.set("bob", "holiday", to="dan", start=now, until=now + 60, actor="bob")
     assert stored.status == "stored"
-    found = changes.delegations("bob")
+    found = changes.delegations.list("bob")
     (delegation,) = found.delegations
     assert (delegation.name, delegation.to, delegation.start, delegation.until) == ("holiday", "dan", now, now + 60)
     assert (delegation.types, delegation.risk_above, delegation.active, found.away) == ((), None, True, 1)
     in_review(changes, "user:bob", id="c2")
     assert {one.id for one in changes.iterate_inbox("dan")} == {"c1", "c2"}
-    assert (changes.set_delegation("dan", "back", to="bob")).status == "cycle"
+    assert (changes.delegations.set("dan", "back", to="bob")).status == "cycle"
     clock.tick(61)
     changes.sweep()
     assert {one.id for one in changes.iterate_inbox("bob")} == {"c1", "c2"}
-    assert (changes.remove_delegation("bob", "holiday")).status == "removed"
-    assert (changes.remove_delegation("bob", "holiday")).status == "unknown"
+    assert (changes.delegations.remove("bob", "holiday")).status == "removed"
+    assert (changes.delegations.remove("bob", "holiday")).status == "unknown"
     fields: dict[str, Any] = {"types": ["deploy"], "tags": ["a"], "resources": ["database:orders"], "risk_above": 50}
-    changes.set_delegation("bob", "some", to="dan", **fields, risk_below=80, cascade=True, active=False)
-    (delegation,) = (changes.delegations("bob")).delegations
+    changes.delegations.set("bob", "some", to="dan", **fields, risk_below=80, cascade=True, active=False)
+    (delegation,) = (changes.delegations.list("bob")).delegations
     assert delegation.model_dump(exclude={"start", "until", "name", "to"}) == {
         "types": ("deploy",),
         "tags": ("a",),
@@ -278,26 +278,26 @@ def test_requests_follow_a_delegation_while_it_lasts(timed_changes: Changes, clo
 
 
 def test_the_person_behind_an_agent_is_behind_what_the_agent_has_delegated(changes: Changes) -> None:
-    changes.set_policy("two", required=2, agents_may_vote=True)
+    changes.policies.set("two", required=2, agents_may_vote=True)
     seen = changes.put("c1", type="deploy", description="d", actor="ann")
     changes.submit(seen, policy="two", reviewers=["user:bot", "user:rita"], actor="ann")
-    changes.set_delegation("bot", "d", to="dan", actor="bot", principal="rita")
-    (delegation,) = (changes.delegations("bot")).delegations
+    changes.delegations.set("bot", "d", to="dan", actor="bot", principal="rita")
+    (delegation,) = (changes.delegations.list("bot")).delegations
     assert (delegation.to, delegation.principal) == ("dan", "rita")
     assert (changes.approve(seen, actor="dan")).status == "recorded"
     answer = changes.approve(seen, actor="rita")
     assert (answer.status, answer.reason) == ("not_eligible", "answered")
     with pytest.raises(BadArgument, match="principal"):
-        changes.set_delegation("bot", "d", to="dan", actor="bot", kind="agent")
-    assert (changes.remove_delegation("bot", "d", actor="bot", principal="rita")).status == "removed"
+        changes.delegations.set("bot", "d", to="dan", actor="bot", kind="agent")
+    assert (changes.delegations.remove("bot", "d", actor="bot", principal="rita")).status == "removed"
 
 
 def test_a_delegate_answers_only_while_the_delegation_holds(timed_changes: Changes, clock: Clock) -> None:
     """Without any sweep: by its time, and by what the change is now."""
     changes, now = timed_changes, clock.now_ms / 1000
-    changes.set_policy("one", required=1)
+    changes.policies.set("one", required=1)
     for name, more in ("now", {"until": now + 60}), ("dev", {"resources": ["db:dev"], "start": now + 120}):
-        changes.set_delegation("bob", name, to="eve", actor="bob", **more)
+        changes.delegations.set("bob", name, to="eve", actor="bob", **more)
     seen = changes.put("c1", type="deploy", description="d", resources=["db:dev"], actor="ann")
     changes.submit(seen, policy="one", reviewers=["user:bob"], actor="ann")
     for pause, owner in (0, "eve"), (60, "bob"), (60, "eve"):
@@ -341,7 +341,7 @@ def test_an_operator_changes_requests_and_overrides(changes: Changes) -> None:
 
 def test_the_log_says_who_has_sent_a_call_for_its_actor(changes: Changes, adeq: Adeq) -> None:
     by: dict[str, Any] = {"caller": "slackbot"}
-    changes.set_policy("review", required=2, actor="root", **by)
+    changes.policies.set("review", required=2, actor="root", **by)
     put = changes.put("c1", **CONTENT, actor="ann", **by)
     put = changes.revise(read(changes), description="another", actor="ann", **by)
     changes.submit(put, policy="review", reviewers=["user:bob", "user:cleo"], actor="ann", **by)
@@ -361,9 +361,9 @@ def test_the_log_says_who_has_sent_a_call_for_its_actor(changes: Changes, adeq: 
     log = (read(changes, log=100)).log or ()
     assert {entry.caller for entry in log if entry.event != "change.commented"} == {"slackbot"}
     assert [entry.caller for entry in log if entry.event == "change.commented"] == [None]
-    changes.set_delegation("bob", "d", to="eve", actor="bob", **by)
-    changes.remove_delegation("bob", "d", actor="bob", **by)
-    changes.remove_policy("review", actor="root", **by)
+    changes.delegations.set("bob", "d", to="eve", actor="bob", **by)
+    changes.delegations.remove("bob", "d", actor="bob", **by)
+    changes.policies.remove("review", actor="root", **by)
     events: Any = adeq.client.xrange(f"{changes.base}:events")
     payloads = [fields.get(b"payload", b"") for _, fields in events]
     assert [one for one in payloads if not one.startswith(b"rev=")] == [
@@ -379,7 +379,9 @@ def test_the_log_says_who_has_sent_a_call_for_its_actor(changes: Changes, adeq: 
 
 def test_a_policy_may_need_a_risk_and_approve_a_low_one(changes: Changes) -> None:
     changes.configure(auto_approve_low_risk=True)
-    stored = changes.set_policy("auto", required=1, needs="both", auto_below=20, deny_tags=["prod"], actor="root")
+    stored = changes.policies.set(
+        "auto", required=1, needs="both", auto_below=20, deny_tags=["prod"], actor="root"
+    )
     assert (stored.status, stored.version) == ("stored", 1)
     put = changes.put("c1", **CONTENT, actor="ann")
     assert (changes.submit(put, policy="auto", reviewers=["user:bob"], actor="ann")).status == "submitted"
@@ -397,11 +399,13 @@ def test_a_policy_may_need_a_risk_and_approve_a_low_one(changes: Changes) -> Non
 
 
 def test_policies_are_stored_read_and_removed(changes: Changes) -> None:
-    assert changes.policies() == {}
-    changes.set_policy("a", required=2, reviewers=["group:ops"], escalate=60, escalate_to=["user:boss"], remind=5)
-    assert (changes.set_policy("b", required=1)).version == 2
-    assert (changes.set_policy("b", required=1)).status == "same"
-    found = changes.policies()
+    assert changes.policies.list() == {}
+    changes.policies.set(
+        "a", required=2, reviewers=["group:ops"], escalate=60, escalate_to=["user:boss"], remind=5
+    )
+    assert (changes.policies.set("b", required=1)).version == 2
+    assert (changes.policies.set("b", required=1)).status == "same"
+    found = changes.policies.list()
     assert list(found) == ["a", "b"]
     policy = found["a"]
     assert (policy.name, policy.version, policy.required, policy.rejections) == ("a", 1, 2, 1)
@@ -411,9 +415,9 @@ def test_policies_are_stored_read_and_removed(changes: Changes) -> None:
         ("user:boss",),
         5.0,
     )
-    assert (changes.remove_policy("a")).status == "removed"
-    assert (changes.remove_policy("a")).status == "unknown"
-    assert list(changes.policies(["a", "b"])) == ["b"]
+    assert (changes.policies.remove("a")).status == "removed"
+    assert (changes.policies.remove("a")).status == "unknown"
+    assert list(changes.policies.list(["a", "b"])) == ["b"]
     put = changes.put("c1", **CONTENT, actor="ann")
     assert (changes.submit(put, policy="a", actor="ann")).status == "no_policy"
     unreachable = changes.submit(put, policy="b", reviewers=["user:ann"], actor="ann")
@@ -424,15 +428,15 @@ def test_a_policy_that_was_read_is_stored_unchanged(changes: Changes) -> None:
     chance = random.Random(7)
     for number in range(100):
         name, fields = f"p{number % 7}", a_policy(chance)
-        changes.set_policy(name, **fields)
-        before = (changes.policies([name]))[name]
+        changes.policies.set(name, **fields)
+        before = (changes.policies.list([name]))[name]
         for again in (
             before.model_dump(exclude={"name", "version"}),
             {field: getattr(before, field) for field in type(before).model_fields.keys() - {"name", "version"}},
         ):
-            answer = changes.set_policy(name, **again)
+            answer = changes.policies.set(name, **again)
             assert (answer.status, answer.version) == ("same", before.version), fields
-        assert (changes.policies([name]))[name] == before
+        assert (changes.policies.list([name]))[name] == before
 
 
 def a_policy(chance: random.Random) -> dict[str, Any]:
@@ -531,7 +535,7 @@ def test_an_agent_needs_a_person_who_answers_for_it(changes: Changes) -> None:
     assert (changes.put("c1", **CONTENT, actor="bot-7", principal="eve")).status == "created"
     change = read(changes)
     assert (change.author, change.principal) == ("bot-7", "eve")
-    changes.set_policy("review", required=1)
+    changes.policies.set("review", required=1)
     answer = changes.submit(change, policy="review", reviewers=["user:eve", "user:bob"], **AGENT)
     assert answer.status == "reviewing"
     assert (changes.approve(change, actor="eve")).reason == "contributor"
@@ -539,7 +543,7 @@ def test_an_agent_needs_a_person_who_answers_for_it(changes: Changes) -> None:
 
 def test_names_of_people_have_no_invisible_characters(changes: Changes) -> None:
     """Two names that look alike would be two voters."""
-    changes.set_policy("two", required=2, reviewers=["group:ops", "group:ops"])
+    changes.policies.set("two", required=2, reviewers=["group:ops", "group:ops"])
     change = changes.put("c1", type="deploy", description="d", actor="ann")
     changes.submit(change, policy="two", actor="ann")
     seen = changes.get("c1")
@@ -551,12 +555,12 @@ def test_names_of_people_have_no_invisible_characters(changes: Changes) -> None:
             (changes.approve, (seen,), {"actor": "bot", "principal": name, "groups": ["ops"]}),
             (changes.submit, (change,), {"policy": "two", "reviewers": [f"user:{name}"], "actor": "ann"}),
             (
-                changes.set_policy,
+                changes.policies.set,
                 ("two",),
                 {"required": 1, "escalate": 60, "escalate_to": ["user:bob", f"user:{name}"]},
             ),
             (changes.delegate, ("c1", name), {"actor": "bob"}),
-            (changes.set_delegation, ("bob", "d"), {"to": name}),
+            (changes.delegations.set, ("bob", "d"), {"to": name}),
             (changes.add_request, ("c1", f"user:{name}"), {"actor": "op", "reason": "so"}),
             (changes.inbox, (name,), {}),
         ]
@@ -595,11 +599,11 @@ def test_what_is_not_accepted_is_said_before_anything_runs(changes: Changes, ade
     with pytest.raises(BadArgument, match="reason"):
         changes.comment(put, "", actor="bob")
     with pytest.raises(TypeError, match="quorum: there is no such option"):
-        changes.set_policy("p", required=1, quorum=2)  # type: ignore[call-arg]
+        changes.policies.set("p", required=1, quorum=2)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="required: it is required"):
-        changes.set_policy("p")
+        changes.policies.set("p")
     with pytest.raises(BadArgument, match="follow: 'Approved' is not accepted; allowed: approved, cancelled"):
-        changes.set_policy("p", required=1, follow={"Approved": "tell"})
+        changes.policies.set("p", required=1, follow={"Approved": "tell"})
     for state in ("REVIEWING", "open"):
         with pytest.raises(
             BadArgument, match=f"state: '{state}' is not accepted; allowed: draft, submitted, reviewing"

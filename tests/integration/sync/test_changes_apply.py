@@ -54,7 +54,7 @@ def timed(url: str, changes: Changes, clock: Clock) -> Iterator[Changes]:
 
 def approved(changes: Changes, id: str = "c1", **policy: Any) -> Result:
     """A change that was approved, as its author has put it."""
-    changes.set_policy("review", required=1, **policy)
+    changes.policies.set("review", required=1, **policy)
     put = changes.put(id, **CONTENT, actor="ann")
     changes.submit(put, policy="review", reviewers=["user:bob"], actor="ann")
     assert (changes.approve(put, actor="bob")).status == "approved"

@@ -32,7 +32,7 @@ def own(mine: Adeq, base_name: str) -> Changes:
 
 def in_review(changes: Changes, id: str = "c1", **policy: Any) -> Result:
     """A change that bob is asked to review, as its author has put it."""
-    changes.set_policy("review", required=1, **policy)
+    changes.policies.set("review", required=1, **policy)
     put = changes.put(id, **CONTENT, actor="ann")
     assert (changes.submit(put, policy="review", reviewers=["user:bob"], actor="ann")).status == "reviewing"
     return put
@@ -43,7 +43,7 @@ def test_tasks_follow_steps(mine: Adeq, own: Changes) -> None:
     own.configure(follow_queue=own.name)
     follow = {"approved": FollowTask(kind="apply", lane="group/appliers", priority=2), "completed": "tell"}
     put = in_review(own, follow=follow)
-    policy = (own.policies())["review"]
+    policy = (own.policies.list())["review"]
     assert policy.follow == {"approved": follow["approved"], "completed": FollowTask(kind="tell")}
     assert (own.approve(put, actor="bob")).status == "approved"
     (task,) = [one for one in queue.iterate(state="ready", lane="group/appliers")]

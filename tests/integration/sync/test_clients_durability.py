@@ -155,7 +155,7 @@ def test_an_approval_survives_a_failover(binary: Path) -> None:
             primary.kill()
         ask(replica, "REPLICAOF", "NO", "ONE")
         with Adeq.from_url(replica.url) as adeq:
-            assert len(adeq.config("_tokens").all()) == 20
+            assert len(adeq.config("_tokens").list()) == 20
             assert adeq.config("_tokens").set("after", b"1"), "there is no other replica, so it does not wait"
 
 

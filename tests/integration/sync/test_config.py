@@ -20,7 +20,7 @@ def test_a_value_is_bytes_or_json(config: Config) -> None:
     assert (found.name, found.value, found.version) == ("limit", b'{"most":3}', version)
     assert (found.json(), found.actor, found.reason) == ({"most": 3}, "ann", "müde")
     config.set("raw", b"\xff\x00")
-    assert {name: one.value for name, one in (config.all()).items()} == {
+    assert {name: one.value for name, one in (config.list()).items()} == {
         "limit": b'{"most":3}',
         "raw": b"\xff\x00",
     }
@@ -36,7 +36,7 @@ def test_many_names_are_set_and_read(config: Config) -> None:
     for start in (0, 60):
         config.set_many({name: name for name in names[start : start + 60]})
     assert [*config.get_many([*names, "other"])] == names
-    assert len(config.all()) == 120
+    assert len(config.list()) == 120
     version = config.set_many({"n0": 1}, remove=["n1", "n2"])
     found = config.get_many(["n0", "n1", "n2", "n3"])
     assert [*found] == ["n0", "n3"]
@@ -57,7 +57,7 @@ def test_the_version_that_was_seen_is_expected(config: Config) -> None:
     assert conflict.value.versions == {"b": 0}
     with pytest.raises(BadArgument, match="expect: 'c'"):
         config.set_many({"a": 3}, expect={"c": 7})
-    assert {name: one.json() for name, one in (config.all()).items()} == {"a": 2}
+    assert {name: one.json() for name, one in (config.list()).items()} == {"a": 2}
 
 
 def test_a_name_is_removed_once(config: Config) -> None:
@@ -74,7 +74,7 @@ def test_history_and_revert(config: Config) -> None:
     first = config.set("a", "one", actor="ann")
     second = config.set("a", "two", reason="more")
     config.revert("a", first)
-    assert [one.json() for one in (config.all()).values()] == ["one"]
+    assert [one.json() for one in (config.list()).values()] == ["one"]
     config.remove("a")
     history = [one for one in config.history("a")]
     assert [(one.value, one.actor, one.reason) for one in history] == [
@@ -106,7 +106,7 @@ def test_a_namespace_may_be_full(config: Config) -> None:
     with pytest.raises(ConfigFull, match="has 2 names"):
         config.set("c", 1)
     config.set_many({"c": 1}, remove=["a"])
-    assert [*config.all()] == ["b", "c"]
+    assert [*config.list()] == ["b", "c"]
 
 
 def test_a_removed_name_is_forgotten(config: Config) -> None:
@@ -124,6 +124,6 @@ def test_a_flag_is_checked_before_it_is_set(config: Config) -> None:
         config.set_many({"other": 1, "flag:a": wrong})
     with pytest.raises(BadArgument, match="allowed: an object in flagd's format"):
         config.set("flag:a", b"\x00")
-    found = config.all()
+    found = config.list()
     assert found["flag:a"].json() == flag
     assert "other" not in found

@@ -96,14 +96,14 @@ def test_a_snapshot_that_slept_has_what_a_new_one_has(config: Config, deaf: Conf
         assert snapshot._ear is not None
         snapshot._ear.hear(["awake"])
         eventually(lambda: len(snapshot.content) == 52)
-        assert dict(snapshot.content) == config.all()
+        assert dict(snapshot.content) == config.list()
         config.configure(removed=1.0)
         config.remove("b")
         sleep(1.1)
         assert config.sweep() == 2, "the removals are forgotten"
         snapshot._ear.hear(["awake"])
         eventually(lambda: len(snapshot.content) == 51)
-        assert dict(snapshot.content) == config.all()
+        assert dict(snapshot.content) == config.list()
 
 
 def test_changes_are_iterated_until_the_end(config: Config) -> None:
@@ -155,7 +155,7 @@ def test_the_server_goes_away_and_comes_back(away: Any, caplog: pytest.LogCaptur
         eventually(lambda: not snapshot.stale)
         rev = config.set("b", 1)
         eventually(lambda: snapshot.rev == rev)
-        assert dict(snapshot.content) == config.all()
+        assert dict(snapshot.content) == config.list()
     assert [one.levelno for one in caplog.records if one.name == "pyadeq.config"] == [logging.WARNING], "said once"
 
 
@@ -235,7 +235,7 @@ def test_many_names_are_loaded_page_by_page(config: Config, monkeypatch: pytest.
         config.set(f"n{number}", number)
     with config.watch(poll=NEVER) as snapshot:
         assert len(snapshot.content) == 5
-        assert dict(snapshot.content) == config.all()
+        assert dict(snapshot.content) == config.list()
 
 
 def test_what_is_wrong_is_said_at_once(config: Config) -> None:

@@ -30,9 +30,9 @@ def of(events: Events, group: str) -> EventGroup:
 
 
 def test_each_group_gets_each_event(queue: Queue, events: Events) -> None:
-    assert events.register("audit")
-    assert not events.register("audit")
-    events.register("mail", start="now")
+    assert events.add("audit")
+    assert not events.add("audit")
+    events.add("mail", start="now")
     queue.enqueue("x", id="a")
     for group in ("audit", "mail"):
         found = events.read(group)
@@ -44,7 +44,7 @@ def test_each_group_gets_each_event(queue: Queue, events: Events) -> None:
 
 
 def test_an_event_is_json_with_iso_times(adeq: Adeq, queue: Queue, events: Events) -> None:
-    events.register("audit")
+    events.add("audit")
     queue.enqueue("x", id="a")
     (lease,) = queue.claim(worker="w1")
     queue.ack(lease)
@@ -57,7 +57,7 @@ def test_an_event_is_json_with_iso_times(adeq: Adeq, queue: Queue, events: Event
 
 
 def test_what_is_not_acknowledged_comes_again(queue: Queue, events: Events) -> None:
-    events.register("audit")
+    events.add("audit")
     queue.enqueue_many(["x"] * 3)
     (first,) = (events.read("audit", limit=1, hold=1)).events
     assert len(first.ids) == 3
@@ -69,7 +69,7 @@ def test_what_is_not_acknowledged_comes_again(queue: Queue, events: Events) -> N
 
 def test_what_a_slow_group_loses_is_one_gap(adeq: Adeq, queue: Queue, events: Events) -> None:
     queue.configure(events_max=100)
-    events.register("slow")
+    events.add("slow")
     for _ in range(500):
         queue.enqueue("x")
     found = events.read("slow", limit=10)
@@ -99,7 +99,7 @@ def test_what_a_slow_group_loses_is_one_gap(adeq: Adeq, queue: Queue, events: Ev
 
 
 def test_a_batch_is_acknowledged_when_the_next_is_asked_for(queue: Queue, events: Events) -> None:
-    events.register("audit")
+    events.add("audit")
     queue.enqueue("x")
     for _ in events.follow("audit"):
         break
@@ -111,7 +111,7 @@ def test_a_batch_is_acknowledged_when_the_next_is_asked_for(queue: Queue, events
 
 
 def test_the_error_of_a_dead_task_is_readable(queue: Queue, events: Events) -> None:
-    events.register("audit")
+    events.add("audit")
     queue.enqueue("x")
     (lease,) = queue.claim()
     queue.fail(lease, "ein ü = 100 %25\n\0", retryable=False)
@@ -124,14 +124,14 @@ def test_events_of_other_nouns_and_partitions(adeq: Adeq, base_name: str) -> Non
     with adeq.locks(base_name).acquire("r", owner="o"):
         pass
     locks = adeq.events("lock", base_name)
-    locks.register("audit")
+    locks.add("audit")
     (found, *_) = (locks.read("audit")).events
     assert (found.event, found.payload["owner"]) == ("lock.acquired", "o")
     made = adeq.sessions(base_name).create("ann")
     tag = made.id.partition(".")[0]
     logins = adeq.events("session", f"{base_name}/{tag}")
     assert logins.base == f"{adeq.sessions(base_name).base[:-1]}/{tag}}}"
-    logins.register("audit")
+    logins.add("audit")
     assert [one.event for one in (logins.read("audit")).events] == ["session.created", "group.registered"]
     assert adeq.events("lock", base_name) is locks
     assert adeq.noun("events", f"lock:{base_name}") is locks
@@ -142,15 +142,15 @@ def test_a_group_may_be_registered_at_a_deploy(adeq: Adeq, base_name: str) -> No
     for number, start in enumerate(("oldest", "now", "first")):
         queue = adeq.queue(f"{base_name}-{number}")
         events = adeq.events("queue", queue.name)
-        assert events.register("audit", start=start, create=True)  # type: ignore[arg-type]
-        assert not events.register("audit")
+        assert events.add("audit", start=start, create=True)  # type: ignore[arg-type]
+        assert not events.add("audit")
         assert not (events.read("audit")).events
         queue.enqueue(1, id="a")
         queue.admin.trim()
         batch = events.read("audit", wait=5)
         assert ([one.event for one in batch.events], batch.gap) == (["task.enqueued"], None)
     wide = adeq.partitioned(f"{base_name}-wide")
-    assert wide.events.register("audit", create=True)
+    assert wide.events.add("audit", create=True)
     wide.repartition(2)
     wide.enqueue_many(range(20))
     read = [id for _ in range(4) for one in (wide.events.read("audit")).events for id in one.ids]
@@ -163,29 +163,29 @@ def test_what_is_not_accepted(adeq: Adeq, events: Events) -> None:
     with pytest.raises(UnknownGroup):
         events.ack("audit", ["1-0"])
     with pytest.raises(AdeqError, match="nothing is stored under"):
-        adeq.events("queue", "nothing").register("audit")
+        adeq.events("queue", "nothing").add("audit")
     with pytest.raises(ConfigError, match="noun: 'queues' is not accepted; did you mean queue"):
         adeq.events("queues", "x")
     with pytest.raises(ConfigError, match="domain"):
         adeq.events("lock", "a b")
     with pytest.raises(BadArgument, match="limit"):
         events.read("audit", limit=0)
-    assert events.drop("audit") == []
+    assert events.remove("audit") == []
 
 
 def test_there_are_at_most_100_groups(events: Events) -> None:
     for number in range(100):
-        events.register(f"g{number}")
+        events.add(f"g{number}")
     with pytest.raises(AdeqError, match="100 groups"):
-        events.register("more")
-    assert events.drop("g0", "more") == ["g0"]
-    assert events.register("more")
+        events.add("more")
+    assert events.remove("g0", "more") == ["g0"]
+    assert events.add("more")
 
 
 def test_a_group_holds_what_is_old(queue: Queue, events: Events) -> None:
     for _ in range(500):
         queue.enqueue("x")
-    events.register("audit")
+    events.add("audit")
     for _ in range(500):
         queue.enqueue("x")
     later = datetime.now(UTC).timestamp() + 60

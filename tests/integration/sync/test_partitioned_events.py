@@ -42,8 +42,8 @@ def tasks(batches: list[EventBatch]) -> list[str]:
 
 
 def test_a_group_reads_every_partition_in_its_order(queue: PartitionedQueue) -> None:
-    assert queue.events.register("audit")
-    assert not queue.events.register("audit")
+    assert queue.events.add("audit")
+    assert not queue.events.add("audit")
     ids = [f"t{number}" for number in range(60)]
     for id in ids:
         queue.enqueue(1, id=id)
@@ -62,7 +62,7 @@ def test_a_group_reads_every_partition_in_its_order(queue: PartitionedQueue) -> 
 
 
 def test_numbers_of_a_group_are_the_sums_of_its_partitions(queue: PartitionedQueue) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     for number in range(30):
         queue.enqueue(1, id=f"t{number}")
     batch = queue.events.read("audit", limit=2)
@@ -75,14 +75,14 @@ def test_numbers_of_a_group_are_the_sums_of_its_partitions(queue: PartitionedQue
     assert [sum(getattr(one, word) for one in parts) for word in ("pending", "lag")] == [found.pending, found.lag]
     assert queue.events.ack("audit", [one.id for one in batch.events]) == len(batch.events)
     assert (of(queue, "audit")).pending == 0
-    assert queue.events.drop("audit", "none") == ["audit"]
+    assert queue.events.remove("audit", "none") == ["audit"]
     with pytest.raises(UnknownGroup, match=queue.name):
         queue.events.read("audit")
 
 
 def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueue, adeq: Adeq, url: str) -> None:
-    queue.events.register("audit")
-    queue.events.register("late", start="now")
+    queue.events.add("audit")
+    queue.events.add("late", start="now")
     queue.events.configure(keep=86400)
     with other_client(adeq, url) as other:
         elsewhere = other.partitioned(queue.name)
@@ -99,21 +99,21 @@ def test_a_new_partition_is_read_from_its_beginning(queue: PartitionedQueue, ade
 
 def test_a_group_that_a_partition_lacks_comes_with_the_next_read(queue: PartitionedQueue) -> None:
     """As if somebody had added the partition who may not register groups."""
-    queue.events.register("audit")
+    queue.events.add("audit")
     ids = [f"t{number}" for number in range(20)]
     for id in ids:
         queue.enqueue(1, id=id)
     tag = (queue.partitions())[0].tag
-    queue.events.part(tag).drop("audit")
+    queue.events.part(tag).remove("audit")
     assert sorted(tasks(read_all(queue, "audit"))) == sorted(ids)
 
 
 def test_what_a_partition_trimmed_before_it_got_a_group_is_a_gap(queue: PartitionedQueue, adeq: Adeq) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     for number in range(40):
         queue.enqueue(1, id=f"t{number}")
     tag = (queue.partitions())[0].tag
-    queue.events.part(tag).drop("audit")
+    queue.events.part(tag).remove("audit")
     client: Any = adeq.client
     key = f"{queue.part(tag).base}:events"
     added = (client.xinfo_stream(key))["entries-added"]
@@ -125,7 +125,7 @@ def test_what_a_partition_trimmed_before_it_got_a_group_is_a_gap(queue: Partitio
 def test_who_may_not_register_groups_may_add_partitions(
     queue: PartitionedQueue, adeq: Adeq, url: str, base_name: str
 ) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     client: Any = adeq.client
     rules = acl_rules("queue.operate", old=b"waitaof" not in client.execute_command("COMMAND LIST"))
     client.execute_command("ACL", "SETUSER", base_name, "on", ">secret", *rules)
@@ -141,7 +141,7 @@ def test_who_may_not_register_groups_may_add_partitions(
 
 
 def test_gaps_of_partitions_are_acknowledged_one_by_one(queue: PartitionedQueue, adeq: Adeq) -> None:
-    queue.events.register("slow")
+    queue.events.add("slow")
     for number in range(40):
         queue.enqueue(1, id=f"t{number}")
     tags = [one.tag for one in queue.partitions() if one.current]
@@ -160,7 +160,7 @@ def test_gaps_of_partitions_are_acknowledged_one_by_one(queue: PartitionedQueue,
 
 
 def test_a_read_waits_for_any_partition(queue: PartitionedQueue) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     read_all(queue, "audit")
     for number in range(5):
 
@@ -176,7 +176,7 @@ def test_a_read_waits_for_any_partition(queue: PartitionedQueue) -> None:
 
 
 def test_events_that_are_not_acknowledged_come_again(queue: PartitionedQueue) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     read_all(queue, "audit")
     queue.enqueue(1, id="a")
     first = queue.events.read("audit", hold=1)
@@ -187,7 +187,7 @@ def test_events_that_are_not_acknowledged_come_again(queue: PartitionedQueue) ->
 def test_a_group_from_before_the_partitions_goes_on(adeq: Adeq, base_name: str) -> None:
     queue, events = adeq.queue(base_name), adeq.events("queue", base_name)
     queue.enqueue(1, id="a")
-    events.register("audit")
+    events.add("audit")
     batch = events.read("audit")
     partitioned = adeq.partitioned(base_name)
     partitioned.repartition(2)
@@ -197,7 +197,7 @@ def test_a_group_from_before_the_partitions_goes_on(adeq: Adeq, base_name: str) 
 
 
 def test_trim_and_settings_are_for_every_partition(queue: PartitionedQueue) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     assert (queue.events.configure(lapse=3600))["lapse"] == 3600
     for tag in [one.tag for one in queue.partitions()]:
         assert (queue.events.part(tag).configure())["lapse"] == 3600
@@ -206,11 +206,11 @@ def test_trim_and_settings_are_for_every_partition(queue: PartitionedQueue) -> N
 
 
 def test_what_is_not_accepted(queue: PartitionedQueue) -> None:
-    queue.events.register("audit")
+    queue.events.add("audit")
     for given in (["none:1-0"], ["a b:1-0"]):
         with pytest.raises(BadArgument, match="there is no partition"):
             queue.events.ack("audit", given)
     with pytest.raises(BadArgument, match="there is no partition"):
         queue.events.ack("audit", gap=EventGap(1, "none:1-0", "", None))
     with pytest.raises(BadArgument, match="group"):
-        queue.events.register("a b")
+        queue.events.add("a b")

@@ -28,8 +28,8 @@ def timed_rates(url: str, base_name: str, clock: Clock) -> Iterator[Rates]:
 
 
 def test_a_hit_is_told_what_each_rule_says(timed_rates: Rates) -> None:
-    timed_rates.set_rule("send", limit=60, period=60, burst=2)
-    timed_rates.set_rule("all", algorithm="log", limit=3, period=60, on_error="open")
+    timed_rates.set("send", limit=60, period=60, burst=2)
+    timed_rates.set("all", algorithm="log", limit=3, period=60, on_error="open")
     answer = timed_rates.hit_all([("send", "ann"), ("all", "all", 2)])
     assert answer
     assert (answer.status, answer.retry_after, answer.rid, answer.cached) == ("allowed", 0, None, False)
@@ -49,7 +49,7 @@ def test_a_hit_is_told_what_each_rule_says(timed_rates: Rates) -> None:
 
 
 def test_time_gives_back_and_so_do_refund_and_reset(timed_rates: Rates, clock: Clock) -> None:
-    timed_rates.set_rule("send", limit=60, period=60, burst=2)
+    timed_rates.set("send", limit=60, period=60, burst=2)
     assert [bool(timed_rates.hit("send", "ann")) for _ in range(3)] == [True, True, False]
     clock.tick(1)
     assert [bool(timed_rates.hit("send", "ann")) for _ in range(2)] == [True, False]
@@ -59,11 +59,11 @@ def test_time_gives_back_and_so_do_refund_and_reset(timed_rates: Rates, clock: C
 
 
 def test_rules_are_stored_read_and_removed(rates: Rates) -> None:
-    assert rates.rules() == []
-    stored = rates.set_rule("b", limit=2, algorithm="concurrency", lease=5, shadow=True)
+    assert rates.list() == []
+    stored = rates.set("b", limit=2, algorithm="concurrency", lease=5, shadow=True)
     assert (stored.status, stored.version) == ("stored", 1)
-    rates.set_rule("a", limit=2, period=0.5)
-    assert (rates.set_rule("a", limit=2, period=0.5, burst=2)).status == "same"
+    rates.set("a", limit=2, period=0.5)
+    assert (rates.set("a", limit=2, period=0.5, burst=2)).status == "same"
     first = RateRule(
         name="a",
         algorithm="gcra",
@@ -75,12 +75,12 @@ def test_rules_are_stored_read_and_removed(rates: Rates) -> None:
         shadow=False,
         version=2,
     )
-    assert (rates.rules())[0] == first
-    assert rates.rule("a") == first
-    assert [(rule.name, rule.lease, rule.shadow) for rule in rates.rules()] == [("a", 0, False), ("b", 5, True)]
-    assert rates.remove_rule("a") is True
-    assert rates.remove_rule("a") is False
-    assert rates.rule("a") is None
+    assert (rates.list())[0] == first
+    assert rates.get("a") == first
+    assert [(rule.name, rule.lease, rule.shadow) for rule in rates.list()] == [("a", 0, False), ("b", 5, True)]
+    assert rates.remove("a") is True
+    assert rates.remove("a") is False
+    assert rates.get("a") is None
     with pytest.raises(BadArgument, match=r"rule must be the name of a rule that is stored.*got 'a'"):
         rates.hit("a", "ann")
 
@@ -97,8 +97,8 @@ def test_rules_are_stored_read_and_removed(rates: Rates) -> None:
 )
 def test_a_bad_rule_is_refused_and_nothing_stored(rates: Rates, fields: Any, text: str) -> None:
     with pytest.raises(BadArgument, match=text):
-        rates.set_rule("a", **fields)
-    assert rates.rules() == []
+        rates.set("a", **fields)
+    assert rates.list() == []
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_a_bad_rule_is_refused_and_nothing_stored(rates: Rates, fields: Any, tex
     ],
 )
 def test_a_bad_hit_is_refused(rates: Rates, hits: Any, text: str) -> None:
-    rates.set_rule("a", limit=1, period=60)
+    rates.set("a", limit=1, period=60)
     with pytest.raises(BadArgument, match=text):
         rates.hit_all(hits)
 
 
 def test_a_lease_is_renewed_and_given_back(timed_rates: Rates, clock: Clock) -> None:
-    timed_rates.set_rule("export", algorithm="concurrency", limit=1, lease=30)
+    timed_rates.set("export", algorithm="concurrency", limit=1, lease=30)
     with pytest.raises(BadArgument, match="rid must be given: it names the lease"):
         timed_rates.hit("export", "ann")
     answer = timed_rates.hit("export", "ann", remember=True)
@@ -135,7 +135,7 @@ def test_a_lease_is_renewed_and_given_back(timed_rates: Rates, clock: Clock) -> 
 
 
 def test_a_lease_given_back_before_its_hit_does_not_begin(timed_rates: Rates) -> None:
-    timed_rates.set_rule("export", algorithm="concurrency", limit=1, lease=30)
+    timed_rates.set("export", algorithm="concurrency", limit=1, lease=30)
     assert timed_rates.release("export", "ann", "r1") is False
     answer = timed_rates.hit("export", "ann", rid="r1")
     assert (answer.allowed, answer.status, answer.rid) == (False, "returned", "r1")
@@ -146,7 +146,7 @@ def test_a_lease_given_back_before_its_hit_does_not_begin(timed_rates: Rates) ->
 
 
 def test_a_refusal_is_known_until_the_hit_could_pass(rates: Rates) -> None:
-    rates.set_rule("send", limit=1, period=3600)
+    rates.set("send", limit=1, period=3600)
     assert rates.hit("send", "ann")
     first = rates.hit("send", "ann")
     again = rates.hit("send", "ann")
@@ -159,7 +159,7 @@ def test_a_refusal_is_known_until_the_hit_could_pass(rates: Rates) -> None:
 
 @pytest.mark.parametrize("change", ["refund", "reset", "rule"])
 def test_what_this_client_changes_counts_at_once(rates: Rates, change: str) -> None:
-    rates.set_rule("send", limit=1, period=3600)
+    rates.set("send", limit=1, period=3600)
     rates.hit("send", "ann")
     assert not rates.hit("send", "ann")
     match change:
@@ -168,12 +168,12 @@ def test_what_this_client_changes_counts_at_once(rates: Rates, change: str) -> N
         case "reset":
             rates.reset("send", "ann")
         case _:
-            rates.set_rule("send", limit=1, period=3600, burst=2)
+            rates.set("send", limit=1, period=3600, burst=2)
     assert rates.hit("send", "ann")
 
 
 def test_a_refusal_by_concurrency_is_never_known(rates: Rates) -> None:
-    rates.set_rule("export", algorithm="concurrency", limit=1)
+    rates.set("export", algorithm="concurrency", limit=1)
     lease = (rates.hit("export", "ann", remember=True)).rid
     assert lease
     assert not (rates.hit_all([("export", "ann", 0)])).cached
@@ -191,8 +191,8 @@ def away(binary: Any, base_name: str) -> Iterator[tuple[EmbeddedServer, Rates]]:
     with EmbeddedServer(binary=binary) as server:
         with Adeq.from_url(server.url, retry_for=0) as adeq:
             rates = adeq.rates(base_name)
-            rates.set_rule("open", limit=2, period=3600, on_error="open")
-            rates.set_rule("closed", limit=2, period=3600)
+            rates.set("open", limit=2, period=3600, on_error="open")
+            rates.set("closed", limit=2, period=3600)
             yield server, rates
 
 
@@ -231,8 +231,8 @@ def test_a_server_that_takes_no_writes_is_away(away: tuple[EmbeddedServer, Rates
 def test_subjects_are_spread_over_partitions_and_each_counts_once(rates: Rates) -> None:
     parted = rates.partitioned(4)
     assert parted is rates.partitioned(4)
-    parted.set_rule("send", limit=2, period=3600)
-    parted.set_rule("all", limit=9, period=3600)
+    parted.set("send", limit=2, period=3600)
+    parted.set("all", limit=9, period=3600)
     users = [f"user:{number}" for number in range(20)]
     for user in users:
         assert (parted.hit_all([("send", user), ("all", user, 3)])).rules[1].remaining == 6
@@ -242,8 +242,8 @@ def test_subjects_are_spread_over_partitions_and_each_counts_once(rates: Rates) 
     assert len(homes) > 1
     assert parted.refund("send", users[0]) == 1
     assert parted.reset("send", users[0]) == 2
-    assert [rule.name for rule in parted.rules()] == ["all", "send"]
-    assert rates.rules() == []
+    assert [rule.name for rule in parted.list()] == ["all", "send"]
+    assert rates.list() == []
 
 
 def exists(rates: Rates, key: str) -> bool:
@@ -261,14 +261,14 @@ def test_a_call_of_two_subjects_is_refused_before_it_is_sent(rates: Rates) -> No
 
 def test_leases_are_in_the_partition_of_their_subject(rates: Rates) -> None:
     parted = rates.partitioned(3)
-    parted.set_rule("export", algorithm="concurrency", limit=1)
+    parted.set("export", algorithm="concurrency", limit=1)
     for user in ("ann", "bob", "cleo"):
         lease = (parted.hit("export", user, remember=True)).rid
         assert lease
         assert parted.renew("export", user, lease)
         assert parted.release("export", user, lease)
-    assert parted.remove_rule("export")
-    assert parted.rule("export") is None
+    assert parted.remove("export")
+    assert parted.get("export") is None
 
 
 @pytest.mark.parametrize("partitions", [0, 1025, True, "4"])

@@ -48,20 +48,20 @@ class PartitionedEvents(Events):
 
     # Groups
 
-    def register(
+    def add(
         self, group: str, *, start: Literal["oldest", "now", "first"] = "oldest", create: bool = False
     ) -> bool:
-        """Register a group in each partition; see `Events.register`. False: it exists in all of them."""
+        """Add a group in each partition; see `Events.add`. False: it exists in all of them."""
         made = False
         # The queue's own base comes last: a reader that finds the group there adds it to partitions that lack it.
         for tag in reversed((self._queue._read()).by_age):
-            made = self.part(tag).register(group, start=start, create=create) or made
+            made = self.part(tag).add(group, start=start, create=create) or made
         return made
 
-    def drop(self, *groups: str) -> list[str]:
+    def remove(self, *groups: str) -> list[str]:
         """Drop groups in each partition. Returns the names of those that there were."""
         # The queue's own base comes first: from then on no reader adds the group to a partition.
-        dropped = self._queue._in_each_part(lambda part: self._events_of(part).drop(*groups))
+        dropped = self._queue._in_each_part(lambda part: self._events_of(part).remove(*groups))
         there = set(chain.from_iterable(dropped))
         return [name for name in groups if name in there]
 
@@ -89,7 +89,7 @@ class PartitionedEvents(Events):
             settings = self.part(WHOLE).configure()
             events.configure(**{name: settings[name] for name in ("clock", "keep", "lapse")})
         for group in groups:
-            events.register(group, start="first")  # what was trimmed before a reader comes is a gap
+            events.add(group, start="first")  # what was trimmed before a reader comes is a gap
 
     # Reading
 

@@ -18,7 +18,7 @@ STEPS = ("approved", "rejected", "changes_requested", "completed", "failed", "ca
 
 
 def tasks_of(given: list[str] | None) -> dict[str, Any] | None:
-    """`<step>=<kind>[,<lane>[,<priority>]]`, as `Changes.set_policy` takes them."""
+    """`<step>=<kind>[,<lane>[,<priority>]]`, as `ChangePolicies.set` takes them."""
     found: dict[str, Any] = {}
     for text in given or ():
         step, _, rest = text.partition("=")

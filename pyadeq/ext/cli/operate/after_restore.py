@@ -98,7 +98,7 @@ def _sessions(adeq: Adeq, dry_run: bool, tell: Callable[[int], object]) -> int:
 def _tokens(adeq: Adeq, dry_run: bool, by: str) -> int:
     """Revoke the tokens that are valid."""
     now = time.time()
-    valid = [id for id, token in all_tokens(adeq.config(NAMESPACE).all()) if token.state(now) == "valid"]
+    valid = [id for id, token in all_tokens(adeq.config(NAMESPACE).list()) if token.state(now) == "valid"]
     for id in [] if dry_run else valid:
         end_token(adeq, id, by)
     return len(valid)

@@ -182,7 +182,7 @@ def _has_token(url: str) -> bool:
     from pyadeq.ext.server.tokens import NAMESPACE, read_token
 
     with connected(url) as adeq:
-        stored = [read_token(one.value) for one in adeq.config(NAMESPACE).all().values()]
+        stored = [read_token(one.value) for one in adeq.config(NAMESPACE).list().values()]
     return any(token and token.state(time.time()) == "valid" for token in stored)
 
 

@@ -54,7 +54,7 @@ def add_commands(app: typer.Typer, noun: str, endpoints: Callable[[AnyAdeq], Any
     @with_client_of(codec=None)
     def ls(adeq: AnyAdeq) -> Lines:
         """List the endpoints."""
-        rows = [plain(id, one) for id, one in endpoints(adeq).all().items()]
+        rows = [plain(id, one) for id, one in endpoints(adeq).list().items()]
         return Lines(rows, words, lambda row: [cell(name, row[name]) for name in words], spare=words[:0:-1])
 
     @with_client_of(codec=None)

@@ -126,7 +126,7 @@ def _function(facts: Facts, noun: str) -> Callable[..., Answer]:
         except ConfigConflict as conflict:
             raise AdeqError(f"{conflict}. See adeq {noun} history") from None
         except AdeqError:
-            if "rule" in given and found.rule(given["rule"]) is None:
+            if "rule" in given and found.get(given["rule"]) is None:
                 raise _missing(facts, noun, found, given["rule"]) from None
             raise
         if facts["entries"] == "changes" and value.status not in facts["good"]:

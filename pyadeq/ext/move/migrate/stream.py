@@ -145,7 +145,7 @@ def publish_failures(adeq: Adeq, client: Redis, queue: str) -> int:
     Pub/Sub, it reaches those that listen just then. After a kill, a message may come twice.
     """
     events, count = adeq.events("queue", queue), 0
-    events.register(READER)
+    events.add(READER)
     while (batch := events.read(READER)).events or batch.gap:
         ids = [id for event in batch.events if event.event == "task.dead" for id in event.ids]
         for view in views_of(adeq.queue(queue), ids):

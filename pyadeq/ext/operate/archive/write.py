@@ -153,7 +153,7 @@ class StreamWriter:
             try:
                 batch = self.events.read(self._group, limit=min(PAGE, most - len(events)), hold=self._hold)
             except UnknownGroup:
-                self.events.register(self._group)
+                self.events.add(self._group)
                 continue
             gap = batch.gap or gap
             came_again = any(one.id in events for one in batch.events)

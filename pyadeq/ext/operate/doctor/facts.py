@@ -200,7 +200,7 @@ def gather(adeq: Adeq, names: Sequence[str]) -> Facts:
 
 
 def _endpoints(adeq: Adeq) -> dict[str, Known]:
-    return Webhooks(adeq).all() if _has_config(adeq, NAMESPACE) else {}
+    return Webhooks(adeq).list() if _has_config(adeq, NAMESPACE) else {}
 
 
 def _has_config(adeq: Adeq, namespace: str) -> bool:

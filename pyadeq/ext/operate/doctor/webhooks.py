@@ -97,7 +97,7 @@ def post_facts(adeq: Adeq) -> PostFacts:
     """Ask for it."""
     groups = adeq.queue(QUEUE).dead.summary().groups
     dead = sum(one.count for one in groups if one.reason not in NEVER_WANTED)
-    return PostFacts(len(Posts(adeq).all()), dead, stuck_in(adeq, NAMESPACE), refused_in(adeq, QUEUE))
+    return PostFacts(len(Posts(adeq).list()), dead, stuck_in(adeq, NAMESPACE), refused_in(adeq, QUEUE))
 
 
 def refused_in(adeq: Adeq, queue: str) -> int:

@@ -172,7 +172,7 @@ class AdeqCollector(Collector):
         tags = dict(name.partition("/")[::2] for name in self._names["rate"])
         for namespace, tag in tags.items():
             rates = self._adeq.rates(namespace)
-            read = (rates.partitioned(int(tag.rpartition("-")[2])) if tag else rates).rules
+            read = (rates.partitioned(int(tag.rpartition("-")[2])) if tag else rates).list
             with self._one("rate", namespace):
                 rules = read()
                 for mode in ("enforced", "shadow"):

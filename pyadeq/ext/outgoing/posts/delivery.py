@@ -202,7 +202,7 @@ class Poster(Delivery):
 
     async def _forget(self) -> None:
         """Remove what is stored about endpoints that were removed."""
-        stored = await self._config.all()
+        stored = await self._config.list()
         names = [one for one in stored if one.startswith(TOLD) and one.removeprefix(TOLD) not in stored]
         for start in range(0, len(names), MOST_NAMES):
             await self._config.set_many({}, remove=names[start : start + MOST_NAMES], actor=ACTOR, reason="forgotten")

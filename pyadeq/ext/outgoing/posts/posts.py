@@ -47,16 +47,16 @@ class Posts:
             raise ConfigError(f"endpoint: there is one with the id {id!r}; remove it, or choose another id") from None
         return made
 
-    def all(self) -> dict[str, Endpoint]:
+    def list(self) -> dict[str, Endpoint]:
         """Return all endpoints by their ids."""
-        stored = self._config.all()
+        stored = self._config.list()
         return {id: one for id in sorted(stored) if (one := Endpoint.read(stored[id]))}
 
     def get(self, id: str) -> Endpoint:
         """Return an endpoint. Raises AdeqError if there is none."""
         found = Endpoint.read(self._config.get(check_id(id)))
         if not found:
-            raise AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq post ls")
+            raise AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.list()])} See adeq post ls")
         return found
 
     def remove(self, id: str, *, actor: str | None = None) -> None:

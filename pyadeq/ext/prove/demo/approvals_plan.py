@@ -64,7 +64,7 @@ def configure(adeq: Adeq) -> None:
         "auto_below": 20,
         "follow": {"approved": "announce", "rejected": "announce", "completed": "report"},
     }
-    changes.set_policy("two-people", required=2, reviewers=["user:ann", "user:bob", "group:on-call"], **common)
-    changes.set_policy(
+    changes.policies.set("two-people", required=2, reviewers=["user:ann", "user:bob", "group:on-call"], **common)
+    changes.policies.set(
         "ann-first", required=1, reviewers=["user:ann"], escalate=ESCALATE, escalate_to=["group:on-call"], **common
     )

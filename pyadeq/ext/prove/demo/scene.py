@@ -150,7 +150,7 @@ def _locks(adeq: Adeq) -> None:
 
 def _changes(adeq: Adeq) -> None:
     changes = adeq.changes(CHANGES)
-    changes.set_policy("two-people", required=2, reviewers=["user:ann", "user:bob", "group:on-call"])
+    changes.policies.set("two-people", required=2, reviewers=["user:ann", "user:bob", "group:on-call"])
     for id, description, by, risk, resource in (
         (CHANGE, "Add an index to orders", "data-bot", 45, "database:orders"),
         ("more-web", "Run 12 web servers instead of 8", "web-bot", 30, "service:web"),
@@ -174,8 +174,8 @@ def _others(adeq: Adeq) -> None:
     for number in range(3):
         adeq.sessions(REALM).create(f"user-{number}", address="192.0.2.7", agent="Firefox", roles=["reader"])
     rates = adeq.rates(RATES)
-    rates.set_rule("requests", algorithm="gcra", limit=600, period=60)
-    rates.set_rule("login", algorithm="log", limit=5, period=60)
+    rates.set("requests", algorithm="gcra", limit=600, period=60)
+    rates.set("login", algorithm="log", limit=5, period=60)
     rates.hit("login", "192.0.2.7")
     shop = adeq.config(CONFIG)
     shop.set("page-size", 20, actor="ann", reason="as it was")

@@ -143,7 +143,7 @@ class Bulks:
             how = f"this process runs {MOST_RUNNING} bulks, which is the most"
             raise Refused(503, "BUSY", how, headers={"Retry-After": "10"}, retryable=True)
         bulk = bulk.model_copy(update={"owner": self.owner})
-        stored = {id: one for id, value in (await self.config.all()).items() if (one := Found.of(value))}
+        stored = {id: one for id, value in (await self.config.list()).items() if (one := Found.of(value))}
         old = [id for id, one in stored.items() if one.bulk.done and one.at < bulk.created - KEPT]
         try:
             version = await self.config.set_many(
@@ -183,7 +183,7 @@ class Bulks:
 
     async def all(self) -> list[Stored]:
         """All bulks, the newest first."""
-        found = [one for value in (await self.config.all()).values() if (one := Found.of(value))]
+        found = [one for value in (await self.config.list()).values() if (one := Found.of(value))]
         for one in found:
             self._watch(one)
         return sorted((one.bulk for one in found), key=lambda bulk: bulk.created, reverse=True)

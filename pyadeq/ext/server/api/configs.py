@@ -98,10 +98,10 @@ class Choice(BaseModel):
 History.model_rebuild()
 
 
-@by_hand(router, "config_all")
+@by_hand(router, "config_list")
 async def all_values(access: Access) -> Values:
     """Return all values of a namespace, as they were at one moment."""
-    found = await access.found.all()
+    found = await access.found.list()
     return Values(items={name: _value(one) for name, one in found.items()})
 
 

@@ -29,7 +29,7 @@ router = APIRouter()
 class NewGroup(Strict):
     """start: the first event to read: the oldest that there is, or the next one.
 
-    create: register it even if the name is not used yet.
+    create: add it even if the name is not used yet.
     """
 
     group: str
@@ -136,7 +136,7 @@ def _at(id: str, **options: Any) -> Callable[[F], F]:
     """Add a handler to the router. Its argument `found` is for somebody who has the rights of the row."""
 
     def added(handler: F) -> F:
-        handler.__annotations__["found"] = Annotated[Reading, reading(id, unused=id == "events_register")]
+        handler.__annotations__["found"] = Annotated[Reading, reading(id, unused=id == "events_add")]
         return by_hand(router, id, **options)(handler)
 
     return added
@@ -149,22 +149,22 @@ async def groups(found: Reading) -> EventGroups:
     return EventGroups(length=there.length, first=there.first, last=there.last, groups=list(map(_group, there.groups)))
 
 
-@_at("events_register")
-async def register(found: Reading, body: NewGroup) -> Registered:
+@_at("events_add")
+async def add(found: Reading, body: NewGroup) -> Registered:
     """Register a group, of a queue in all of its partitions. From now on it holds events that it has not acknowledged.
 
     With partitions, the id of an event is `<partition>:<id>`, and a batch has events of one partition, in its order.
     """
     if not found.stored and not body.create:
         raise missing(found.noun, found.name)
-    made = await found.events.register(body.group, start=body.start, create=True)
+    made = await found.events.add(body.group, start=body.start, create=True)
     return Registered(status="registered" if made else "exists")
 
 
-@_at("events_drop", status_code=204, response_class=Response)
-async def drop(found: Reading, group: str) -> Response:
+@_at("events_remove", status_code=204, response_class=Response)
+async def remove(found: Reading, group: str) -> Response:
     """Drop a group. It holds no events any more."""
-    if not await found.events.drop(group):
+    if not await found.events.remove(group):
         raise missing("group", group)
     return Response(status_code=204)
 

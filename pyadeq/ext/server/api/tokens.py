@@ -104,7 +104,7 @@ def visible(tokens: list[tuple[str, Token]], who: Principal) -> TokenList:
 async def tokens(manages: Manages) -> TokenList:
     """Return the tokens that allow no more than you may, at most 1,000. Needs the right `tokens.manage`."""
     config, who = manages
-    return visible(all_tokens(await config.all()), who)
+    return visible(all_tokens(await config.list()), who)
 
 
 @by_hand(router, "tokens_make", status_code=201)
@@ -123,7 +123,7 @@ async def make(manages: Manages, new: Annotated[NewToken, Body()], response: Res
     )
     if (why := not_given(who, made)) is not None:
         raise Refused(403, "FORBIDDEN", why)
-    old = old_tokens({name: one.value for name, one in (await config.all()).items()})
+    old = old_tokens({name: one.value for name, one in (await config.list()).items()})
     await config.set_many({id: made.encoded()}, remove=old, expect={id: 0}, actor=who.name)
     response.headers["Cache-Control"] = "no-store"
     return MadeToken(token=text, **_view(id, made).model_dump())

@@ -124,7 +124,7 @@ class Managed(NamedTuple):
 
     async def all(self) -> dict[str, EndpointView]:
         """Those that they manage."""
-        found = (await self.webhooks.all()).items()
+        found = (await self.webhooks.list()).items()
         return {
             id: _view(id, known.endpoint, known.failing, known.version)
             for id, known in found
@@ -181,7 +181,7 @@ async def put(
     check_id(id)
     if (why := manager.refused(new.streams)) is not None:
         raise Refused(403, "FORBIDDEN", why)
-    known = (await manager.webhooks.all()).get(id)
+    known = (await manager.webhooks.list()).get(id)
     settings: Any = new.model_dump(exclude={"secret"})
     made = None
     if known is None:

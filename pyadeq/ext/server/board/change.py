@@ -99,7 +99,7 @@ async def change(
     stats = await _stats(looks, access.found)
     policies: dict[str, Any] = {}
     if found.state == "draft" and "change.author" in rights:
-        policies = await access.found.policies()
+        policies = await access.found.policies.list()
     run = found.run
     texts = {
         "Preview": (found.preview or b"").decode(errors="replace"),

@@ -75,7 +75,7 @@ async def values(
 ) -> Response:
     """The values and flags of a namespace, by name. q: a text in the name. after: the last name of the page before."""
     looks: Looks = request.app.state.looks
-    stored: dict[str, ConfigValue] = await looks.shared(("configs", access.name), READ_FOR, access.found.all)
+    stored: dict[str, ConfigValue] = await looks.shared(("configs", access.name), READ_FOR, access.found.list)
     found = sorted(name for name in stored if q in name)
     rest = [name for name in found if name > after] if after else found
     shown = rest[:PAGE]

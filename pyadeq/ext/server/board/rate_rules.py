@@ -43,7 +43,7 @@ async def rules(
     looks: Looks = request.app.state.looks
 
     async def read() -> tuple[list[Row], int]:
-        found: list[RateRule] = await access.found.rules()
+        found: list[RateRule] = await access.found.list()
         shown = found[:MOST]
         answers: list[Any] = [None] * len(shown)
         if subject:

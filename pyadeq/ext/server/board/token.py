@@ -37,7 +37,7 @@ async def tokens(request: Request) -> Response:
     looks: Looks = request.app.state.looks
 
     async def read() -> Any:
-        return all_tokens(await config.all())
+        return all_tokens(await config.list())
 
     found = visible(await looks.shared(("tokens",), READ_FOR, read), who)
     own = [scope for scope in who.scopes if MANAGE in scope.rights]

@@ -202,7 +202,7 @@ async def readers(adeq: Adeq, http: AsyncClient, url: str, tmp_path: Path) -> li
     async for schedule in adeq.queue("box").schedules.iterate():
         await read(f"/v1/queues/box/schedules/{segment(schedule.name)}")
         await read(f"/queues/box/schedules/{segment(schedule.name)}")
-    for name in await adeq.config("box").all():
+    for name in await adeq.config("box").list():
         await read(f"/v1/configs/box/values/{segment(name)}")
         await read(f"/v1/configs/box/values/{segment(name)}/history")
         await read(f"/configs/box/{segment(name)}")

@@ -22,7 +22,7 @@ async def fill(adeq: Adeq, name: str) -> None:
     await adeq.queue(name).schedules.set("a", Every(60))
     await adeq.locks(name).take("a", owner="ben")
     await adeq.changes(name).put("a", type="deploy", description="secret", actor="ben")
-    await adeq.rates(name).set_rule("a", algorithm="gcra", limit=1, period=60)
+    await adeq.rates(name).set("a", algorithm="gcra", limit=1, period=60)
     await adeq.config(name).set("a", "secret")
     await adeq.sessions(name).create("a")
 

@@ -90,10 +90,10 @@ async def fill(adeq: Adeq, name: str = "box") -> None:
     await adeq.queue(SERVICE_QUEUE).enqueue({}, id="a")
     await adeq.locks(name).take("a", owner="bob")
     changes = adeq.changes(name)
-    await changes.set_policy("one", required=1)
+    await changes.policies.set("one", required=1)
     await changes.put("a", type="t", description="d", actor="bob")
-    await changes.set_delegation("bob", "a", to="cleo", actor="bob")
-    await adeq.rates(name).set_rule("a", algorithm="gcra", limit=1, period=60)
+    await changes.delegations.set("bob", "a", to="cleo", actor="bob")
+    await adeq.rates(name).set("a", algorithm="gcra", limit=1, period=60)
     await adeq.config(name).set("a", "a")
     await adeq.sessions(name).create("bob")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, Unpack
 
@@ -122,9 +123,9 @@ class Webhooks:
             raise await self._unknown(id)
         return Known(endpoint, Failing.read(found.get(FAILING + id)), found[id].version)
 
-    async def all(self) -> dict[str, Known]:
+    async def list(self) -> dict[str, Known]:
         """Return all endpoints by their ids."""
-        stored = await self._config.all()
+        stored = await self._config.list()
         found = {}
         for id in sorted(stored):
             if not id.startswith(FAILING) and (endpoint := Endpoint.read(stored[id])):
@@ -170,7 +171,7 @@ class Webhooks:
 
     async def messages(
         self, id: str, state: State | None = None, *, cursor: str = "", limit: int = 50
-    ) -> tuple[list[TaskView], str]:
+    ) -> tuple[builtins.list[TaskView], str]:
         """Return a page of the messages of an endpoint, as tasks with payloads, and the cursor of the next page."""
         async with aio_without_codec(self._adeq) as plain:
             queue = plain.queue(QUEUE)
@@ -249,7 +250,7 @@ class Webhooks:
         raise AdeqError(f"endpoint: {id!r} was changed by others {TRIES} times; try again")
 
     async def _unknown(self, id: str) -> AdeqError:
-        return AdeqError(f"endpoint: there is no {id!r}{hint(id, [*await self.all()])} See adeq webhook ls")
+        return AdeqError(f"endpoint: there is no {id!r}{hint(id, [*await self.list()])} See adeq webhook ls")
 
     async def _now(self) -> float:
         return await aio_server_time(self._adeq)

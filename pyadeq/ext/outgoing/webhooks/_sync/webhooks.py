@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, Unpack
 
@@ -123,9 +124,9 @@ class Webhooks:
             raise self._unknown(id)
         return Known(endpoint, Failing.read(found.get(FAILING + id)), found[id].version)
 
-    def all(self) -> dict[str, Known]:
+    def list(self) -> dict[str, Known]:
         """Return all endpoints by their ids."""
-        stored = self._config.all()
+        stored = self._config.list()
         found = {}
         for id in sorted(stored):
             if not id.startswith(FAILING) and (endpoint := Endpoint.read(stored[id])):
@@ -171,7 +172,7 @@ class Webhooks:
 
     def messages(
         self, id: str, state: State | None = None, *, cursor: str = "", limit: int = 50
-    ) -> tuple[list[TaskView], str]:
+    ) -> tuple[builtins.list[TaskView], str]:
         """Return a page of the messages of an endpoint, as tasks with payloads, and the cursor of the next page."""
         with without_codec(self._adeq) as plain:
             queue = plain.queue(QUEUE)
@@ -250,7 +251,7 @@ class Webhooks:
         raise AdeqError(f"endpoint: {id!r} was changed by others {TRIES} times; try again")
 
     def _unknown(self, id: str) -> AdeqError:
-        return AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.all()])} See adeq webhook ls")
+        return AdeqError(f"endpoint: there is no {id!r}{hint(id, [*self.list()])} See adeq webhook ls")
 
     def _now(self) -> float:
         return server_time(self._adeq)

@@ -19,7 +19,7 @@ def set_up(adeq: Adeq, scene: Scene) -> None:
     """Let the stream be short, so that a slow group loses events."""
     adeq.config(namespace_of(scene.domain)).configure(events_max=BOUND)
     for group in GROUPS:
-        stream_of(adeq, scene.domain).register(group)
+        stream_of(adeq, scene.domain).add(group)
 
 
 async def follow(client: Client) -> None:
@@ -57,4 +57,4 @@ async def _read(client: Client, events: RecordedEvents, group: str) -> None:
 async def _register(events: RecordedEvents) -> None:
     with suppress(AdeqError):  # the namespace may be lost, too, until the next write
         for group in GROUPS:
-            await events.register(group)
+            await events.add(group)

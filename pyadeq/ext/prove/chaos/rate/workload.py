@@ -42,7 +42,7 @@ async def _store(client: Client) -> None:
 
 
 async def _change(client: Client, name: str) -> Any:
-    return await tried(client.noun(RecordedRates).set_rule(name, **client.random.choice(RULES[name])))
+    return await tried(client.noun(RecordedRates).set(name, **client.random.choice(RULES[name])))
 
 
 async def _flow(client: Client) -> None:
