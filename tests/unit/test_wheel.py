@@ -54,7 +54,8 @@ def test_the_wheel_has_every_module_and_nothing_else(built: Built) -> None:
     in_wheel = {name for name in built.wheel if "/_lua/" not in name and ".dist-info/" not in name}
     board = ROOT / "pyadeq/ext/server/board"
     found = (ROOT / "pyadeq").rglob
-    data = [*found("*.j2"), *found("*.json"), *found("*.lua"), *board.glob("templates/*.html"), *board.glob("static/*")]
+    data = [path for kind in ("j2", "json", "lua", "md") for path in found(f"*.{kind}")]
+    data += [*board.glob("templates/*.html"), *board.glob("static/*")]
     others = {str(path.relative_to(ROOT)) for path in data}
     assert in_wheel == modules | others | {"pyadeq/py.typed", "pytest_pyadeq.py"}
 

@@ -41,6 +41,7 @@ class Commands(Root):
     """Commands and nouns, each imported when it is used: none has to wait for what others need."""
 
     verbs: ClassVar = {
+        "init": "Write a task, a worker, a test and an AGENTS.md, to start from.",
         "inbox": "List the changes that wait for your answer, the most urgent first.",
         "annotate": "Record a moment that charts show, such as a deployment.",
         "dev-server": "Run a private server that your terminals share.",
