@@ -39,7 +39,8 @@ def dev_server(
     """Run a private server until a signal ends it, for all your terminals.
 
     It listens on a unix socket that only you can open. With --port, it also listens on TCP, on this machine only and
-    with a password. It prints its URL, with the password. Needs the extra embedded, or a server on the PATH.
+    with a password. It prints its URL, with the password. Needs the extra embedded (Valkey, BSD 3-Clause licence), or
+    a server on the PATH.
     """
     if password_file is not None and port is None:
         raise ConfigError("--password-file: it is of --port; give --port, or leave it out")
