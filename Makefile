@@ -8,6 +8,7 @@
 # CHAOS=…         seconds for `make chaos` (600)
 # COMMIT=…        the version that `make before-after` compares with
 # SEED=…          what `make chaos` draws by
+# RELEASE=…       where `make release-check` keeps what it has checked; otherwise nowhere
 # PACKAGES=…      where `make packages` writes to (build/packages)
 # SEEDS=…         how many stories `make simulate` plays (1000)
 # ADEQ_TEST_SERVER=…  the server of the tests; for test-engines several, besides those of wheels; otherwise those on the PATH
@@ -60,7 +61,7 @@ MODULE = pyadeq@v$(VERSION)
 DOCS_READY := $(VENV)/.docs-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup gen vectors noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
+.PHONY: help help-all setup gen vectors noun verb check test test-slow sizes mutants test-unit test-s3 test-web test-frameworks test-django6 test-migrate pictures test-engines test-embedding test-all release-check packages package-python package-npm package-crate package-go simulate soak chaos demo bench bench-peers bench-losses bench-migrate before-after figures performance docs clean
 
 help: ## list the targets of every day
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -296,6 +297,9 @@ performance: $(READY) ##+ write docs/performance.md and its pictures from bench/
 
 bench-losses: $(READY) ##+ what is lost at each durability when the server dies, loses power, or fails over
 	$(PY) -m bench.losses $(ARGS)
+
+release-check: $(READY) ## rehearse a release from a clean clone: build, install, use; RELEASE=… keeps the files. Needs network
+	$(PY) .ci/release_check.py $(if $(RELEASE),--out $(abspath $(RELEASE)))
 
 packages: package-python package-npm package-crate package-go ## what registries take, in build/packages; needs npm and cargo
 	@ls $(PACKAGES)

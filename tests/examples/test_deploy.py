@@ -1,4 +1,7 @@
-"""examples/deploy: the image, compose and the overlays of kustomize are valid, and run what is in the examples."""
+"""examples/deploy: the image, compose and the overlays of kustomize are valid, and run what is in the examples.
+
+The workflows of GitHub are checked here, too, because this environment has their schemas.
+"""
 
 import os
 import re
@@ -81,3 +84,12 @@ def test_the_image_has_what_the_wheel_is_built_from() -> None:
     sources = {source for line in copied for source in line.split()}
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
     assert sources >= {"pyproject.toml", project["project"]["readme"], *project["project"]["license-files"], *wheel}
+
+
+def test_workflows_are_valid_and_safe() -> None:
+    github = ROOT / ".github"
+    if not github.exists():
+        pytest.skip("not a checkout: a source package has no workflow")
+    tool("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *github.glob("workflows/*.yml"))
+    tool("check-jsonschema", "--builtin-schema", "vendor.dependabot", github / "dependabot.yml")
+    tool("zizmor", "--offline", github)

@@ -12,7 +12,12 @@ from pyadeq import _unasync
 ROOT = Path(__file__).parents[2]
 if not (ROOT / ".git").exists():
     pytest.skip("not a checkout: a source package has no workflow", allow_module_level=True)
-WORKFLOW = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+WORKFLOWS = {path.stem: path.read_text(encoding="utf-8") for path in ROOT.glob(".github/workflows/*.yml")}
+WORKFLOW = WORKFLOWS["ci"]
+RIGHTS = {  # besides to read
+    "ci": set[str](),
+    "release": {"id-token: write", "attestations: write", "artifact-metadata: write"},
+}
 GENERATED = ["lua/dist", "lua/manifest.json", "lua/conformance", *(target for _, target, _ in _unasync.TREES)]
 
 
@@ -24,11 +29,25 @@ def test_the_matrix_has_the_pythons_that_the_package_names() -> None:
     assert re.findall(r'"(.*?)"', matrix[1]) == named
 
 
-def test_an_action_is_pinned_by_its_commit_and_may_only_read() -> None:
-    actions = re.findall(r"uses: (.*)", WORKFLOW)
+def test_the_matrix_has_the_versions_of_redis_py_that_the_package_allows() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (allowed,) = [one for one in project["dependencies"] if one.startswith("redis>=")]
+    matrix = re.search(r"redis: \[(.*)\]", WORKFLOW)
+    bounds = re.fullmatch(r"redis>=(\d+),.*<(\d+)", allowed)
+    assert matrix
+    assert bounds
+    assert re.findall(r'"(\d+)"', matrix[1]) == [str(major) for major in range(int(bounds[1]), int(bounds[2]))]
+
+
+@pytest.mark.parametrize("name", RIGHTS)
+def test_an_action_is_pinned_by_its_commit_and_has_few_rights(name: str) -> None:
+    assert WORKFLOWS.keys() == RIGHTS.keys()
+    actions = re.findall(r"uses: (.*)", WORKFLOWS[name])
     assert actions
-    assert [one for one in actions if not re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", one)] == []
-    assert re.findall(r"^ *permissions:\n( +.*)", WORKFLOW, re.MULTILINE) == ["  contents: read"]
+    pinned = r"(actions/[\w-]+|pypa/gh-action-pypi-publish)@[0-9a-f]{40}  # v\d+\.\d+\.\d+"
+    assert [one for one in actions if not re.fullmatch(pinned, one)] == []
+    assert re.findall(r"^permissions:\n  (.*)\n\n", WORKFLOWS[name], re.MULTILINE) == ["contents: read"]
+    assert set(re.findall(r"^ +([\w-]+: write)", WORKFLOWS[name], re.MULTILINE)) == RIGHTS[name]
 
 
 @pytest.mark.parametrize("tree", GENERATED)
