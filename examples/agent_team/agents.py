@@ -25,7 +25,7 @@ async def think(prompt: str) -> Any:
 async def set_up() -> None:
     """Store who has to approve, and which task follows. An operator does this once."""
     await changes.configure(follow_queue="team", lock_domain="team")
-    await changes.set_policy("edits", required=1, reviewers=["user:ann"], follow={"approved": "apply_edit"})
+    await changes.policies.set("edits", required=1, reviewers=["user:ann"], follow={"approved": "apply_edit"})
 
 
 @queue.task(timeout=120)

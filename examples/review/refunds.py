@@ -12,7 +12,7 @@ def set_up(changes: Changes) -> None:
     """Store who has to approve. An operator does this once."""
     changes.configure(auto_approve_low_risk=True)
     policy = partial(
-        changes.set_policy,
+        changes.policies.set,
         reviewers=["user:bob", "group:finance"],
         needs="risk",  # nobody is asked before the rules have assessed it
         auto_below=10,  # a risk below 10 needs no person
