@@ -35,6 +35,7 @@ from tests.engines.engine import named_servers
 from tests.quick import PROFILE
 from tests.waiting import wait_until
 
+pytest_plugins = ["pyadeq.testing.plugin"]
 pytest.register_assert_rewrite("tests.nouns.queue.checks")  # other layers use it, too
 # redis-py reads the metadata of its own package for each connection, which takes longer than to connect.
 redis.utils.get_lib_version = cache(redis.utils.get_lib_version)

@@ -29,7 +29,6 @@ PARTS = (
     "mkdocs.yml",
     "Makefile",
     "CHANGELOG.md",
-    "pytest_pyadeq.py",
 )
 MOST_FILES = 10
 

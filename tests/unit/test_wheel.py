@@ -57,13 +57,12 @@ def test_the_wheel_has_every_module_and_nothing_else(built: Built) -> None:
     data = [path for kind in ("j2", "json", "lua", "md") for path in found(f"*.{kind}")]
     data += [*board.glob("templates/*.html"), *board.glob("static/*")]
     others = {str(path.relative_to(ROOT)) for path in data}
-    assert in_wheel == modules | others | {"pyadeq/py.typed", "pytest_pyadeq.py"}
+    assert in_wheel == modules | others | {"pyadeq/py.typed"}
 
 
 def test_the_sdist_has_what_a_change_needs(built: Built) -> None:
     files = [
         ROOT / "Makefile",
-        ROOT / "pytest_pyadeq.py",
         ROOT / "pyproject.toml",
         ROOT / "LICENSE",
         ROOT / "lua/errors.toml",

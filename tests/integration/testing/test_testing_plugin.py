@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ TIMEOUT = 60.0  # seconds for one run of pytest
 OTHERS = ("cacheprovider", "anyio", "benchmark", "hypothesispytest", "valkey")  # plugins that take time to load
 SETTINGS = """
 [pytest]
+addopts = -p pyadeq.testing.plugin
 asyncio_mode = auto
 asyncio_default_fixture_loop_scope = function
 filterwarnings = error
@@ -61,12 +61,6 @@ def counts(output: str) -> dict[str, int]:
     """`2 failed, 1 passed in 0.1s` as a dictionary."""
     last = output.strip().splitlines()[-1]
     return {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|errors?)", last)}
-
-
-def test_pytest_finds_the_plugin() -> None:
-    assert [point.value for point in entry_points(group="pytest11") if point.name == "pytest_pyadeq"][:1] == [
-        "pytest_pyadeq"
-    ]
 
 
 WORKING = """
@@ -201,26 +195,19 @@ def test_a_server_that_is_not_there(project: Project) -> None:
     assert "\nadeq_server: no server to embed: run pip install 'pyadeq[embedded]'" in output
 
 
-NOT_USED = """
-import sys
-
-def test_nothing_is_loaded():
-    assert not {"pyadeq", "redis", "pydantic", "asyncio"} & set(sys.modules)
-"""
-
-
-def test_unused_it_loads_nothing(project: Project) -> None:
-    project.write("test_other.py", NOT_USED)
-    project.write("pytest.ini", "[pytest]\nfilterwarnings = error\n")
-    output = project.run("-p", "pytest_pyadeq", environment={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"})
-    assert counts(output) == {"passed": 1}, output
-
-
-def test_it_can_be_switched_off(project: Project) -> None:
+def test_a_project_that_does_not_ask_has_no_fixtures(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\n")
     project.write("test_mail.py", "def test_it(adeq): pass\n")
-    output = project.run("-p", "no:pyadeq")
+    output = project.run()
     assert counts(output) == {"error": 1}, output
     assert "fixture 'adeq' not found" in output
+
+
+def test_a_conftest_asks_for_them(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\n")
+    project.write("conftest.py", 'pytest_plugins = ["pyadeq.testing.plugin"]\n')
+    project.write("test_mail.py", "def test_it(adeq): assert adeq.queue('mail').enqueue(1).status == 'created'\n")
+    assert counts(project.run()) == {"passed": 1}
 
 
 @pytest.mark.slow

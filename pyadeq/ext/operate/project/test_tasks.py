@@ -4,6 +4,8 @@ from pyadeq import Adeq
 from pyadeq.testing import run_all
 from tasks import count_words, queue
 
+pytest_plugins = ["pyadeq.testing.plugin"]
+
 
 def test_words_are_counted(adeq: Adeq) -> None:
     tested = adeq.queue("default")

@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures with a server, clients and a clock. What it does is in `pyadeq.testing`.
 
-A module outside of the package, because pytest imports it at every start: importing pyadeq takes time, and tests that
-ask for none of these fixtures need not wait.
+A project asks for it in its conftest.py: `pytest_plugins = ["pyadeq.testing.plugin"]`. It imports little, so that tests
+without these fixtures need not wait.
 """
 
 from __future__ import annotations
