@@ -77,7 +77,7 @@ def _lua_readme() -> str:
 
 def changelog(_: str = "") -> str:
     """CHANGELOG.md without its title."""
-    return _without_links((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")[2])
+    return IN_DOCS.sub("](", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").partition("\n")[2])
 
 
 def readme(_: str = "") -> str:
