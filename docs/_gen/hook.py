@@ -81,13 +81,13 @@ PARTS["others"] = others_part
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill in the lists of the navigation, and build again when what the pages are made of changes."""
-    decisions = sorted(path.name for path in Path(config.docs_dir, "decisions").glob("*.md"))
+    decisions = sorted(Path(config.docs_dir, "decisions").glob("*.md"))
     lists: dict[object, list[object]] = {
         **{
             f"{SCRIPTS}/{noun}.*": [{script["id"]: _path(script["id"])} for script in of(noun)]
             for noun in load_manifest()["nouns"]
         },
-        "decisions/*": [f"decisions/{name}" for name in decisions],
+        "decisions/*": [{_numbered(path): f"decisions/{path.name}"} for path in decisions],
         "concepts/nouns.*": [{_title(noun): f"concepts/{noun['word']}.md"} for noun in others()],
         f"{SCRIPTS}/nouns.*": [
             {_title(noun): [{script["id"]: _path(script["id"])} for script in of(noun["word"])]} for noun in others()
@@ -139,6 +139,12 @@ def _part(match: re.Match[str]) -> str:
 
 def _title(noun: dict[str, Any]) -> str:
     return str(noun["plural"]).capitalize()
+
+
+def _numbered(decision: Path) -> str:
+    """`44. Rooms and their budgets`."""
+    title = decision.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return f"{int(decision.name[:4])}. {title}"
 
 
 def _path(script_id: str) -> str:
