@@ -39,7 +39,7 @@ async def plan(context: TaskContext, goal: str) -> int:
 @queue.task(timeout=120)
 async def propose(context: TaskContext, file: str, ticket: str) -> None:
     """Work on a ticket, and propose the edit. Only one agent at a time reads or writes the file."""
-    async with locks.acquire(f"file:{file}", owner=context.id, agent="coder", purpose=ticket) as grant:
+    async with locks.acquire(f"file:{file}", owner=context.run_id, agent="coder", purpose=ticket) as grant:
         text = (FOLDER / file).read_text()
         old, new = await think(f"edit {file}: {ticket}")
         if old not in text:

@@ -117,6 +117,11 @@ class TaskContext:
         return self.lease.fence
 
     @property
+    def run_id(self) -> str:
+        """`<id>:<fence>`, the name of this run: another run of the same task has another. Use it as a lock's owner."""
+        return f"{self.lease.id}:{self.lease.fence}"
+
+    @property
     def attempt(self) -> int:
         """Which run this is, from 1, counted against max_attempts."""
         return self.lease.attempt

@@ -158,7 +158,7 @@ async def test_the_return_annotation_says_what_is_kept(tasks: Tasks) -> None:
 async def test_a_context_is_given_where_it_is_asked_for(tasks: Tasks) -> None:
     @tasks.task
     async def first(context: TaskContext, n: int) -> Any:
-        return [context.id, context.fence, context.attempt, context.kind, context.trace, n]
+        return [context.run_id, context.attempt, context.kind, context.trace, n]
 
     @tasks.task
     async def last(n: int, context: TaskContext | None = None) -> Any:
@@ -166,7 +166,7 @@ async def test_a_context_is_given_where_it_is_asked_for(tasks: Tasks) -> None:
         return n
 
     assert payload(first.item(5)) == {"n": 5}
-    assert json.loads(await tasks(lease("first", {"n": 5}, trace=b"00-1")) or b"") == ["t", 7, 2, "first", "00-1", 5]
+    assert json.loads(await tasks(lease("first", {"n": 5}, trace=b"00-1")) or b"") == ["t:7", 2, "first", "00-1", 5]
     assert await tasks(lease("last", {"n": 5})) == b"5"
     with pytest.raises(BadArgument, match="context"):
         last.item(5, context=None)
