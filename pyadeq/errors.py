@@ -191,6 +191,12 @@ class CannotApply(AdeqError):
         self.status = status
         self.answer = answer
 
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds until the lease of the other applier ends, if it does not renew it; None if not `held`."""
+        told = getattr(self.answer, "fields", {})
+        return max(0.0, told["deadline"] - told["now"]) if self.status == "held" and "deadline" in told else None
+
     def __str__(self) -> str:
         told = getattr(self.answer, "fields", {})
         more = ", ".join(f"{name}={value}" for name, value in told.items() if name != "now")

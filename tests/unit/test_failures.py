@@ -9,8 +9,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from pyadeq import Failure, Failures, Lease, ProcessDied, RateLimited, Rule, TaskFailed
+from pyadeq._core.kernel.call import Answer
 from pyadeq._core.queue.failures import RULES, failure_of, timed_out
-from pyadeq.errors import ConfigError, TransportError, WaitTimeout
+from pyadeq.errors import CannotApply, ConfigError, TransportError, WaitTimeout
 
 
 class OddError(Exception):
@@ -71,6 +72,11 @@ def json_error() -> json.JSONDecodeError:
 def test_an_exception_is_of_a_class(error: BaseException, reason: str, retryable: bool) -> None:
     failure = failure_of(lease(), error)
     assert (failure.reason, failure.retryable, failure.error) == (reason, retryable, error)
+
+
+def test_a_change_that_is_held_is_tried_again_when_its_lease_has_ended() -> None:
+    held = CannotApply("c", "held", Answer("held", {"now": 100.0, "deadline": 117.5, "agent": "a"}))
+    assert (failure_of(lease(), held).delay, failure_of(lease(), CannotApply("c", "state")).delay) == (17.5, None)
 
 
 def test_only_what_needs_people_alerts_them() -> None:
