@@ -83,7 +83,8 @@ def changelog(_: str = "") -> str:
 def readme(_: str = "") -> str:
     """README.md without its title; what is not a page of the documentation is shown as a name."""
     text = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n")[2]
-    text = text.replace("[Documentation](docs/index.md) · ", "").replace("(CHANGELOG.md)", "(docs/changelog.md)")
+    text = text.replace("Documentation: `make docs` builds the site; [docs](docs) has the sources · ", "")
+    text = text.replace("(CHANGELOG.md)", "(docs/changelog.md)").replace("(examples/README.md)", "(examples)")
     return IN_DOCS.sub("](", ELSEWHERE.sub(r"\1", text.replace("(docs/decisions)", "(decisions)")))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -44,4 +45,6 @@ def init(
         return
     print(f"{folder}: {', '.join(FILES)}\nNext{'' if folder == Path() else f', after cd {folder}'}:")
     print("\n".join(f"  {command}" for command in commands))
+    if not find_spec("pytest"):
+        print("The first one needs pytest: install pyadeq with the extra testing.")
     print(f"The last two need a server: ADEQ_URL, or {DEFAULT_URL}.\nTo start one: {at}adeq dev-server")
