@@ -82,12 +82,12 @@ def _import(module: str, names: list[str]) -> str:
 
 
 def _in_all(name: str) -> tuple[bool, str]:
-    """As ruff sorts `__all__`: classes first."""
+    """Return the sort key of a name in `__all__`, in the order of ruff: capital first letters first."""
     return not name[0].isupper(), name
 
 
 def _in_imports(name: str) -> tuple[bool, str]:
-    """The same for imports, where case does not matter."""
+    """Return the sort key of a name in an import, in the order of ruff: capital first letters first, case ignored."""
     return not name[0].isupper(), name.lower()
 
 

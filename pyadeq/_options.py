@@ -27,9 +27,9 @@ from __future__ import annotations
 
 '''
 CLASSES = {
-    "CallOptions": "All but the kind.",
-    "EnqueueOptions": "All of them.",
-    "ScheduleOptions": "Those of the tasks of a schedule.",
+    "CallOptions": "The options of a task, without its kind.",
+    "EnqueueOptions": "All options of a task.",
+    "ScheduleOptions": "The options of the tasks of a schedule.",
 }
 
 

@@ -108,7 +108,7 @@ class Helper:
         self._renewal = Renewer(settings, lambda: self._busy, self._tell)
 
     async def live(self) -> None:
-        """As long as the parent does."""
+        """Renew leases until the parent has exited or has closed the pipe to this process."""
         self._loop = asyncio.get_running_loop()
         await self._renewal.start()
         self._loop.add_reader(0, self._read)

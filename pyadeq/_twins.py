@@ -184,12 +184,12 @@ class Event:
 
 
 def aio_here() -> asyncio.AbstractEventLoop:
-    """Where a caller can wait for others: its event loop."""
+    """Return the event loop of the caller: callers can wait for each other only on the same loop."""
     return asyncio.get_running_loop()
 
 
 def here() -> int:
-    """Where a caller can wait for others: its process. A forked child has none of the threads of its parent."""
+    """Return the process id of the caller: its threads can wait for each other. A forked child has no other thread."""
     return os.getpid()
 
 
@@ -376,7 +376,7 @@ class aio_Gate:
             return False
 
     def leave(self) -> None:
-        """For the next one."""
+        """Free a place for the next caller."""
         self._places.release()
 
 

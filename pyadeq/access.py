@@ -93,7 +93,7 @@ def _event_keys(base: str, roles: Sequence[str]) -> list[str]:
 
 
 def _gates(roles: Sequence[str]) -> dict[str, list[str]]:
-    """Which roles of each noun a user with these roles has."""
+    """Return the roles in each noun that a user with these roles has."""
     nouns = library().manifest["nouns"]
     own = {f"{word}.{role}" for word, noun in nouns.items() for role in noun["roles"]}
     if not roles or any(role not in (*ROLES, *own) for role in roles):

@@ -124,7 +124,7 @@ class EmbeddedServer:
 
     @property
     def tcp_url(self) -> str:
-        """The same by TCP. Raises ConfigError without a port."""
+        """The URL of the server by TCP. Raises ConfigError if the server has no port."""
         if self.port is None:
             raise ConfigError("the embedded server has no port; give it one, or use url")
         return f"redis://{self._login}127.0.0.1:{self.port}"

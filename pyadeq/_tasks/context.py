@@ -123,7 +123,7 @@ class TaskContext:
 
     @property
     def attempt(self) -> int:
-        """Which run this is, from 1, counted against max_attempts."""
+        """The number of this run, counted against max_attempts; the first run is 1."""
         return self.lease.attempt
 
     @property
@@ -207,7 +207,7 @@ class TaskContext:
         return Gathered(self)
 
     async def gathered_page(self, cursor: str) -> tuple[list[TaskView], str]:
-        """For `gathered`: return some of the children, and the cursor for the next page."""
+        """Return some of the children for `gathered`, and the cursor of the next page."""
         if self._queue is None:
             raise ConfigError(f"{NO_QUEUE}; in a test, make it with one of pyadeq.asyncio: TaskContext(lease, queue)")
         return await self._queue._gathered_page(self.id, cursor)
@@ -229,23 +229,23 @@ class TaskContext:
         return self.interrupted is None
 
     def interrupt(self, reason: str) -> None:
-        """For the worker, on its loop: the work should end."""
+        """Signal that the work should end. The worker calls it on its event loop."""
         if self.interrupted is None:
             self.interrupted = reason
         if self._event is not None:
             self._event.set()
 
     def ignore(self, names: tuple[str, ...]) -> None:
-        """For the worker: note arguments that the function does not have."""
+        """Note arguments that the function does not have. The worker calls it."""
         self.ignored = names
 
     @property
     def talks(self) -> bool:
-        """For the worker: whether the handler has sent reports, so that `finish` has work to do."""
+        """Whether the handler has sent reports, so that the worker has to call `finish`."""
         return self._progress is not None
 
     async def finish(self) -> None:
-        """For the worker, when the handler has ended: send pending reports. It raises nothing but CancelledError."""
+        """Send pending reports. The worker calls it after the handler has ended. Raises nothing but CancelledError."""
         if self._progress is not None:
             await self._progress.finish()
 

@@ -56,7 +56,7 @@ def Depends(function: Callable[..., Awaitable[T]], /) -> T: ...
 @overload
 def Depends(function: Callable[..., T], /) -> T: ...
 def Depends(function: Callable[..., Any], /) -> Any:
-    """As the default of a parameter, or in its annotation: it gets what the function returns, made for this run.
+    """Mark a parameter, by its default or its annotation: it gets what the function returns, called anew for each run.
 
     In an annotation, it is written `Annotated[T, Depends(f)]`.
 
@@ -77,7 +77,7 @@ def Shared(function: Callable[..., Awaitable[T]], /) -> T: ...
 @overload
 def Shared(function: Callable[..., T], /) -> T: ...
 def Shared(function: Callable[..., Any], /) -> Any:
-    """As the default of a parameter, or in its annotation: it gets what the function returns, made once for a worker,
+    """Mark a parameter, by its default or its annotation: it gets what the function returns, called once for a worker,
     at the first run.
 
     A generator is closed when the worker ends. The function's own parameters may only be `Shared(…)`. With
@@ -88,7 +88,7 @@ def Shared(function: Callable[..., Any], /) -> Any:
 
 @contextmanager
 def override(function: Callable[..., Any], by: Callable[..., Any]) -> Iterator[None]:
-    """In the block, call another function where `Depends(function)` or `Shared(function)` is meant. For tests."""
+    """Call another function in place of `Depends(function)` or `Shared(function)` while the block runs. For tests."""
     before = _OVERRIDES.get(function)
     _OVERRIDES[function] = by
     try:
@@ -121,13 +121,13 @@ class Step:
         return {name: TaskContext.current() if step is None else values[step] for name, step in self.takes.items()}
 
     def open_now(self, stack: ExitStack | AsyncExitStack, arguments: dict[str, Any]) -> Any:
-        """Its value; the stack closes it."""
+        """Return the value of the dependency. The stack closes it."""
         if self.closes:
             return stack.enter_context(contextmanager(self.function)(**arguments))
         return self.function(**arguments)
 
     async def open(self, stack: AsyncExitStack, arguments: dict[str, Any]) -> Any:
-        """The same on an event loop."""
+        """Return the value of the dependency, on an event loop. The stack closes it."""
         if not self.is_async:
             return self.open_now(stack, arguments)
         if self.closes:

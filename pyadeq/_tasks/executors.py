@@ -1,4 +1,4 @@
-"""Where plain functions run: in threads or in child processes. A coroutine needs neither."""
+"""Executors of plain functions: threads or child processes. A coroutine needs neither."""
 
 from __future__ import annotations
 

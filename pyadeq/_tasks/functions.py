@@ -179,7 +179,7 @@ class TaskFunction(Generic[Q, P, C, T]):
 
     @property
     def signature(self) -> Signature:
-        """For the worker: how its arguments and its result are encoded."""
+        """The rules by which the worker decodes the arguments and encodes the result."""
         if self._signature is None:
             try:
                 self._signature = self._read_signature()
@@ -191,7 +191,7 @@ class TaskFunction(Generic[Q, P, C, T]):
         return self._signature
 
     def arguments(self, lease: Lease) -> dict[str, Any]:
-        """For the worker: the arguments of the call. Raises TaskFailed (`bad_input`) if the payload does not fit."""
+        """Return the arguments of a lease's call. Raises TaskFailed (`bad_input`) if the payload does not fit."""
         found, ignored = self.signature.load(self._upgraded(lease) if self.upgrades else lease.data)
         if ignored and (context := CURRENT.get(None)) is not None:
             context.ignore(ignored)
@@ -222,11 +222,11 @@ class TaskFunction(Generic[Q, P, C, T]):
         return json.dumps(found).encode()
 
     def encode(self, result: Any) -> bytes | None:
-        """For the worker: encode a result for storage."""
+        """Encode a result for storage. The worker calls it."""
         return self.signature.dump_result(result)
 
     async def perform(self, lease: Lease) -> Any:
-        """For the worker: run it for a lease, in its executor. A result from a child process is encoded."""
+        """Run the function for a lease, in its executor. A result from a child process is encoded."""
         if not self._rules:
             return await self._perform(lease)
         try:
@@ -351,11 +351,11 @@ class Tasks:
         return task.encode(await _in_context(task, lease))
 
     async def perform(self, lease: Lease) -> Any:
-        """For the worker: the same, with the unencoded result; see `TaskFunction.perform`."""
+        """Run the function for a lease's kind. Returns the unencoded result; see `TaskFunction.perform`."""
         return await _in_context(self._task_of(lease), lease)
 
     def encode(self, lease: Lease, result: Any) -> bytes | None:
-        """For the worker: encode a result, by the return annotation of the function for the lease's kind."""
+        """Encode a result, by the return annotation of the function for the lease's kind."""
         return self._task_of(lease).encode(result)
 
     def _task_of(self, lease: Lease) -> TaskFunction[..., ..., Any, Any]:

@@ -26,7 +26,7 @@ MOST_PROBLEMS = 5
 TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute_error", "iteration_error"}
 KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
 NO_NUMBER = b"null", b"NaN", b"Infinity"
-"""Of what JSON has only if it may come from NaN or infinity, or from None or a text."""
+"""Parts of JSON that NaN or infinity may leave in it. They may also come from None or from a text."""
 EMPTY = (b"", b"null")
 """Payloads without arguments: `null` is the payload of a task that was enqueued without one."""
 NO_FLOAT = frozenset({"none", "bool", "int", "str", "bytes", "date", "time", "datetime", "uuid", "decimal", "url"})
@@ -39,7 +39,7 @@ OF_PARTS = {
     "tuple": ("items_schema",),
     "dict": ("keys_schema", "values_schema"),
 }
-"""Those that only have floats if their parts have, and where these are."""
+"""The types of pydantic that have floats only if their parts have, and the fields that describe these parts."""
 PLAIN = frozenset({str, int, bool, bytes, type(None)})
 NO_TYPES = ("metadata", "default", "expected", "config")
 """Parts of pydantic's schema of a type that contain no other types."""
@@ -144,7 +144,7 @@ class Signature:
 
     @cached_property
     def _loose(self) -> TypeAdapter[Any]:
-        """The same, for payloads with more arguments. Few payloads need it."""
+        """The adapter for payloads with arguments that the function does not have. Few payloads need it."""
         return _adapter(self._hints, "ignore")
 
     def dump_result(self, value: Any) -> bytes | None:

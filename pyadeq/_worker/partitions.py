@@ -51,17 +51,17 @@ class Partitions(PartitionedLeases):
 
     @property
     def schedules(self) -> PartitionedSchedules:
-        """Those of all partitions."""
+        """The schedules of all partitions."""
         return self._queue.schedules
 
     @property
     def workers(self) -> Self:
-        """It registers workers itself."""
+        """The object that registers workers: this one."""
         return self
 
     @property
     def leases(self) -> Self:
-        """It claims and settles itself."""
+        """The object that claims and settles tasks: this one."""
         return self
 
     async def register(self, worker: str, **about: Any) -> str:
@@ -112,7 +112,7 @@ class Partitions(PartitionedLeases):
     # Claims and ends
 
     async def settle(self, worker: str, **how: Any) -> Settled:
-        """As `QueueLeases.settle`; each call begins with the next partition, so that none starves.
+        """Settle tasks as `QueueLeases.settle` does. Each call begins with the next partition, so that none starves.
 
         Tasks of a partition that is away are `unanswered`. TransportError if none answered.
         """

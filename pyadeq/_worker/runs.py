@@ -71,7 +71,7 @@ class Runs:
         self.running: dict[str, Run] = {}
         """The runs whose lease this worker still holds, by token."""
         self.leaving: set[Run] = set()
-        """Those that were cancelled, have no lease any more, and clean up."""
+        """Cancelled runs that have no lease any more and still clean up."""
         self.acks: list[Ack] = []
         self.fails: list[Failure] = []
         self.cut_short = False

@@ -15,7 +15,7 @@ from time import monotonic
 from pyadeq.models.queue import Lease
 
 PART = 1 / 3
-"""By default, a block is reported when it has lasted for this fraction of the lease."""
+"""The fraction of the lease after which a blocked loop is reported, by default."""
 LEAST = 1.5  # seconds, by default; a healthy loop moves every 0.5
 # Seconds between checks, and until the second check of a blocked loop: if the whole process was stopped, the loop has
 # moved by then.

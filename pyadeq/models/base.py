@@ -252,7 +252,7 @@ def _around_texts(data: bytes) -> bytes:
 
 
 def flaw_of(value: Any) -> str:
-    """The same of a value that was read as JSON."""
+    """Return why not each program could read a value as JSON. Empty if each can. value: as JSON was decoded."""
     level = [value]
     for depth in range(MOST_LEVELS + 1):
         parts: list[Any] = []

@@ -102,7 +102,7 @@ class EventGap(NamedTuple):
 
     @property
     def partition(self) -> str:
-        """Of a partitioned queue; `-` without partitions."""
+        """The tag of the partition of a partitioned queue; `-` without partitions."""
         return split(self.after)[0]
 
 

@@ -50,7 +50,7 @@ class LimitUse(Model):
 
     @property
     def digest(self) -> str:
-        """For `expect`: the digest of the limit that is set for this very key; `none` if there is none."""
+        """The digest of the limit that is set for this very key, for `expect`; `none` if there is none."""
         return self.limit.digest if self.limit is not None and self.limit.key == self.key else "none"
 
     @classmethod

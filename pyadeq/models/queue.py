@@ -424,7 +424,7 @@ class Lease:
 
     @property
     def source(self) -> str | None:
-        """Who wants the task."""
+        """The origin of the task, such as `user`, `system` or `hook`; None if it was not given."""
         return self._word("source")
 
     @property
@@ -726,7 +726,7 @@ class QueueOverview(QueueStats):
 
     @property
     def waited(self) -> float:
-        """For how many seconds the oldest ready task has waited; 0 if there is none."""
+        """The seconds for which the oldest ready task has waited; 0 if there is none."""
         return max(0.0, self.now - min(self.oldest.values(), default=self.now))
 
 

@@ -11,7 +11,7 @@ from pyadeq.models.queue import AfterWhen, Backoff, Earlier, Tier
 
 
 class CallOptions(TypedDict, total=False):
-    """All but the kind."""
+    """The options of a task, without its kind."""
 
     id: str | None
     priority: int
@@ -45,7 +45,7 @@ class CallOptions(TypedDict, total=False):
 
 
 class EnqueueOptions(TypedDict, total=False):
-    """All of them."""
+    """All options of a task."""
 
     id: str | None
     kind: str | None
@@ -80,7 +80,7 @@ class EnqueueOptions(TypedDict, total=False):
 
 
 class ScheduleOptions(TypedDict, total=False):
-    """Those of the tasks of a schedule."""
+    """The options of the tasks of a schedule."""
 
     kind: str | None
     priority: int

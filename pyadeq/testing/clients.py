@@ -45,7 +45,7 @@ class _Client(pyadeq.Adeq):
 
 
 class _AioClient(aio.Adeq):
-    """The same for asyncio. There is nothing to await in `queue()` and its like, so a sync client creates them.
+    """An async client with the virtual clock. As `queue()` and its like await nothing, a sync client creates them.
 
     A connection has to be closed on the event loop that opened it. So they stay open while the function of the test
     runs; before and after that, in async fixtures, no longer than the calls.

@@ -1,4 +1,4 @@
-"""Which tasks a program has enqueued."""
+"""Lists the tasks that a program has enqueued."""
 
 from __future__ import annotations
 

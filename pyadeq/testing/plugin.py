@@ -63,7 +63,7 @@ def adeq(request: pytest.FixtureRequest, adeq_server: EmbeddedServer, adeq_prefi
 
 @pytest.fixture
 def aio_adeq(request: pytest.FixtureRequest, adeq_server: EmbeddedServer, adeq_prefix: str) -> Iterator[AioAdeq]:
-    """As `adeq`, of pyadeq.asyncio, for an async test: closed when the test function ends, on its event loop."""
+    """An async client like `adeq`, for an async test: closed when the test function ends, on its event loop."""
     from pyadeq.testing.clients import aio_connect
 
     test = request.node.obj

@@ -29,7 +29,7 @@ def worker(
     limit: int = 1000,
     failures: Failures = FAILURES,
 ) -> Iterator[list[Run]]:
-    """In the block, code that waits for the end of a task finds a worker: `run`, `result`, `ended` and `updates`.
+    """Give a worker to code in the block that waits for the end of a task by `run`, `result`, `ended` or `updates`.
 
         with worker(queue) as runs:
             assert send.run("ann@example.org") == 5

@@ -18,6 +18,11 @@ RIGHTS = {  # besides to read
     "ci": set[str](),
     "release": {"id-token: write", "attestations: write", "artifact-metadata: write"},
 }
+FRAGMENT = re.compile(  # such a text has no subject: it means nothing without the code under it
+    r'^ *r?"""(As|Below|Beside|Between|By|For|From|In|Into|It|Its|Likewise|Of|Per|Such|That|The same|Their|Them|Those'
+    r"|To|Until|Up|Where|Which|Who|Whose|With)\b.*",
+    re.MULTILINE,
+)
 GENERATED = ["lua/dist", "lua/manifest.json", "lua/conformance", *(target for _, target, _ in _unasync.TREES)]
 
 
@@ -59,3 +64,11 @@ def test_what_is_generated_is_marked_and_not_spelt(tree: str) -> None:
     assert [line for line in said if not line.endswith(": set")] == []
     codespell = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["codespell"]
     assert f"./{tree}" in codespell["skip"].split(",")
+
+
+def test_a_docstring_is_understood_alone() -> None:
+    found = {
+        path: FRAGMENT.search(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "pyadeq").rglob("*.py"))
+    }
+    assert len(found) > 500
+    assert {f"{path.relative_to(ROOT)}": bad[0].strip() for path, bad in found.items() if bad} == {}

@@ -1,4 +1,4 @@
-"""Where calls are sent: to the only server, or to the right node of a cluster."""
+"""The nodes that get calls: the only server, or the right node of a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who waits for whom in a lock domain."""
+"""The wait graph of a lock domain: which owner waits for which."""
 
 from __future__ import annotations
 

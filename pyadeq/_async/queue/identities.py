@@ -39,7 +39,7 @@ class Process:
 
     @property
     def registering(self) -> aio_Lock:
-        """Held by the one that registers a worker."""
+        """The lock that a thread or task holds while it registers a worker."""
         if self._home.has_moved():
             self._registering = aio_Lock()
         return self._registering
@@ -59,7 +59,7 @@ class Identities:
 
     @property
     def _process(self) -> Process:
-        """That of this process; made by the first thread that asks."""
+        """The state of this process; the first thread that asks creates it."""
         pid = os.getpid()
         return self._processes.get(pid) or self._processes.setdefault(pid, Process())
 

@@ -1,4 +1,4 @@
-"""Who makes a call, and what it names."""
+"""The people and groups that a call names, and the caller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Seen: TypeAlias = Change | InboxEntry | ChangeRef | Result
 NAMED: Final = ("actor", "principal", "author", "user", "reviewer", "to", "reviewers", "escalate_to")
 """The arguments and fields that name people or groups."""
 REVIEWERS: Final = ("reviewer", "reviewers", "escalate_to")
-"""Those of people as `user:<id>`, or of groups."""
+"""The arguments and fields that name a person as `user:<id>`, or a group."""
 PERSON: Final = "user:"
 HIDDEN: Final = re.compile(
     "[\u00ad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
@@ -28,7 +28,7 @@ HIDDEN: Final = re.compile(
 
 
 class Who(TypedDict, total=False):
-    """Who makes a call. The server cannot check it: your program has to know who somebody is.
+    """The caller of a step. The server cannot check it: your program has to authenticate the caller.
 
     actor: a person, or an agent.
     principal: the person who answers for an agent, and has to be given for one.
@@ -43,7 +43,7 @@ class Who(TypedDict, total=False):
 
 
 class Voter(Who, total=False):
-    """Who answers.
+    """The caller who answers a request.
 
     groups: those of the actor, at most 32. One person of a group may answer a request to `group:<name>`.
     proof: what your program knows of the person's login, for the log; at most 200 bytes.
@@ -92,7 +92,7 @@ def identified(given: Mapping[str, Any], options: Iterable[str] = Who.__annotati
 
 
 def identified_voter(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of a call that answers."""
+    """Check the arguments that say who answers, as `identified` does; groups and a proof are allowed, too."""
     return identified(given, Voter.__annotations__)
 
 

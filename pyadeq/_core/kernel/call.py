@@ -40,7 +40,7 @@ class Call(Generic[T_co]):
         return (*_head(self.script, self.keys), *self.args)
 
     def packed(self) -> bytes:
-        """The same in the protocol of Redis. What calls of a script with these keys have in common is packed once."""
+        """Encode the command in the protocol of Redis. The part that depends on the script and its keys is cached."""
         words, head = _packed_head(self.script, self.keys)
         count = b"*%d\r\n" % (words + len(self.args))
         return b"".join((count, head, without_count(pack(*self.args))))
@@ -414,7 +414,7 @@ def _refuse(script: Script, name: str, value: str, allowed: str) -> NoReturn:
 
 Decode = Callable[[Any], Any]
 Statuses = Mapping[bytes, tuple[str, tuple[str, ...], tuple[Decode, ...]]]
-"""By the word that is sent: the status, and the names and decoders of its fields."""
+"""The statuses of a reply by their word in it: each has a name, and the names and decoders of its fields."""
 
 
 def parse_reply(script: Script, reply: Reply) -> Answer:

@@ -82,7 +82,7 @@ class NounCalls:
         return self.ask(verb, lambda answer: result(script, answer), **arguments)
 
     def ask(self, verb: str, decode: Callable[[Answer], T], /, **arguments: Any) -> Call[T]:
-        """The same with a decoder, such as `status`, `statuses` or `models(RunNow)`; without a rid of its own."""
+        """Build a call whose answer a decoder reads, such as `status` or `models(RunNow)`. It makes no rid."""
         script = script_of(self.noun, verb)
         bases = {noun: arguments.pop(noun) for noun in script.uses if noun in arguments}
         scalars, groups = _sorted_out(script, arguments)
@@ -97,7 +97,7 @@ class NounCalls:
         /,
         **scalars: Any,
     ) -> Call[T]:
-        """The same with the arguments as they are sent, and a decoder."""
+        """Build a call from arguments in the form in which they are sent, and a decoder for its answer."""
         script = script_of(self.noun, verb)
         for name in _context(script):
             scalars[name] = (

@@ -1,4 +1,4 @@
-"""Which node of a server or cluster has a key, as far as that needs no I/O."""
+"""Routes from keys to the nodes of a server or cluster, as far as that needs no I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Address = tuple[str, int]
 
 
 class Routes(Protocol):
-    """Where the calls of a client go."""
+    """The routes of a client: they choose the node of each call."""
 
     def node_of(self, key: str) -> Node: ...
 

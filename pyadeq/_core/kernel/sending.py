@@ -119,7 +119,7 @@ class Sending:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """Per call, in order: its raw reply, or the error that ended it."""
+        """The outcomes so far, in the order of the calls: each is a raw reply, or the error that ended the call."""
         return [job.outcome for job in self._jobs if job.outcome is not None]
 
     @property

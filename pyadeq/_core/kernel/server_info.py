@@ -14,7 +14,7 @@ class Server(NamedTuple):
 
 
 def read_server(info: Any) -> Server | None:
-    """Which server it is; None if it does not say."""
+    """Return the name and the version of the server from the answer of INFO; None if it does not say."""
     for name in ("dragonfly", "valkey", "redis"):
         if version := _field(info, f"{name}_version"):
             return Server(name.capitalize(), version)

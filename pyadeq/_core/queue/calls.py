@@ -91,7 +91,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     def enqueue_items(
         self, items: Sequence[EnqueueItem], rid: str, *, epoch: int = 0, moved: bool = False
     ) -> Call[list[Receipt]]:
-        """The same for tasks that `item` has encoded.
+        """Build an enqueue of 1 to 1,000 tasks that `item` has encoded, in order.
 
         epoch: of the map of partitions that was used.
         moved: the tasks belong to another partition by that map. A task is created here only if its key or family has

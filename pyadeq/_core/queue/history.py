@@ -72,7 +72,7 @@ def _joined(first: HistoryPoint, second: HistoryPoint) -> HistoryPoint:
 
 
 def _growth(before: int, after: int) -> int:
-    """By how much a total has grown. If it has fallen, the queue was deleted and created again: it began at 0."""
+    """Return the growth of a total. If it has fallen, the queue was deleted and created again: it began at 0."""
     return after - before if after >= before else after
 
 

@@ -45,7 +45,7 @@ class Parcel:
         return self.asked < len(self.home) - 1
 
     def item(self) -> EnqueueItem:
-        """As the script takes it."""
+        """The task as the enqueue script takes it: its id, its payload and its name/value pairs."""
         return tagged(self.id, self.tag) if self.named else self.id, self.payload, dict(self.pairs)
 
     def address(self, known: PartitionMap) -> None:

@@ -56,7 +56,7 @@ class PartitionMap:
 
     @cached_property
     def by_age(self) -> tuple[str, ...]:
-        """The same, the earliest first."""
+        """Every partition that may hold tasks, those of the earliest epoch first."""
         return tuple(dict.fromkeys([*chain(*self.settled), *chain(*self.before), *self.tags]))
 
     @cached_property
@@ -200,7 +200,7 @@ def total(stats: Sequence[QueueStats]) -> QueueStats:
 
 
 def total_overview(parts: Sequence[QueueOverview]) -> QueueOverview:
-    """The same with the oldest ready task of each lane in all partitions."""
+    """Sum up all partitions. `oldest` has for each lane since when its oldest ready task in any of them waits."""
     oldest: dict[str, float] = {}
     for one in parts:
         for lane, since in one.oldest.items():

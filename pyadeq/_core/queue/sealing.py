@@ -102,7 +102,7 @@ class Sealing:
         return [self._view(run, error="error") for run in runs]
 
     def schedules(self, page: tuple[list[Schedule], str, float]) -> tuple[list[Schedule], str, float]:
-        """Also keep the stored payload: the tasks of a schedule get it unchanged."""
+        """Keep the stored payload of each schedule, too: the tasks of a schedule get it unchanged."""
         return [self._schedule(schedule) for schedule in page[0]], *page[1:]
 
     def _open_lease(self, lease: Lease) -> None:

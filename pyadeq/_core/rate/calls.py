@@ -21,7 +21,7 @@ is_id, is_label = PATTERNS["id"].fullmatch, PATTERNS["label"].fullmatch
 Hit = tuple[str, str] | tuple[str, str, int]
 """A rule, a subject and a cost. A cost that is left out is 1."""
 Item = tuple[str, str, int | None]
-"""The same, as it is sent; None: 1."""
+"""A rule, a subject and a cost, as they are sent. A cost of None means 1."""
 
 
 def item_of(hit: Hit) -> Item:

@@ -15,7 +15,7 @@ from pyadeq.keys import base_of, shown
 
 MOST_OF_NAME = 64
 MOST_CHANGES = 100
-"""Of a call, or of a page."""
+"""Changes that one call may name, or that one page has, at most."""
 REMEMBERED = 60.0
 """Seconds for which a client remembers the settings of a domain."""
 

@@ -18,7 +18,7 @@ STATES: Final[tuple[str, ...]] = get_args(ChangeState)
 
 
 class ChangeFilter(TypedDict, total=False):
-    """Which changes a list has: one of these conditions. reviewer: `user:<id>` or `group:<name>`."""
+    """The filter of a list of changes: exactly one of these conditions. reviewer: `user:<id>` or `group:<name>`."""
 
     state: ChangeState
     author: str

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/kernel/nodes.py by pyadeq/_unasync.py; do not edit.
-"""Where calls are sent: to the only server, or to the right node of a cluster."""
+"""The nodes that get calls: the only server, or the right node of a cluster."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/inspect.py by pyadeq/_unasync.py; do not edit.
-"""Who waits for whom in a lock domain."""
+"""The wait graph of a lock domain: which owner waits for which."""
 
 from __future__ import annotations
 

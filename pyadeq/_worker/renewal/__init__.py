@@ -10,7 +10,7 @@ from pyadeq.errors import ConfigError
 
 
 def renewal_class(renew: str) -> Callable[..., Renewal]:
-    """Who renews: `thread`, `loop` or `process`. Imported when it is wanted."""
+    """Return the class that renews leases, for `thread`, `loop` or `process`. Its module is imported when needed."""
     match renew:
         case "thread":
             from pyadeq._worker.renewal.thread import ThreadRenewal

@@ -82,7 +82,7 @@ def _keys(noun: str, scripts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _arguments(script: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Those of the call and of its items."""
+    """Yield the arguments of a script's call, then the fields and pairs of its items."""
     yield from script["args"]
     for group in script["groups"]:
         yield from (*group["fields"], *group["pairs"])

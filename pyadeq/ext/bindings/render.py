@@ -47,7 +47,7 @@ class Written:
 
 
 def languages() -> list[str]:
-    """For which languages there are templates."""
+    """Return the names of the languages that have templates, sorted."""
     return sorted(one.name for one in TEMPLATES.iterdir() if one.is_dir())
 
 
@@ -125,7 +125,7 @@ def capital(text: str) -> str:
 
 
 def chomp(text: str) -> str:
-    """Without the end of its last line: what a macro wrote, on a line of a template."""
+    """Return a text without its last line end: the output of a macro, on a line of a template."""
     return text.removesuffix("\n")
 
 

@@ -74,13 +74,13 @@ class Commands(Root):
         "post",
         "profile",
     )
-    """In the order of the help. Then come the other nouns of the manifest. If such a noun has no module here, its
+    """Nouns in the order of the help. The other nouns of the manifest follow. If such a noun has no module here, its
     commands are made from the manifest."""
     last = "scripts"
     listed = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order of the help."""
+        """Return the names of the commands in the order of the help."""
         others = [word for word in library().manifest["nouns"] if word not in (*self.nouns, self.last)]
         return [*self.verbs, *self.nouns, *others, self.last]
 

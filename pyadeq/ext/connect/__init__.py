@@ -1,1 +1,1 @@
-"""For other frameworks and libraries: ASGI, Django, OpenFeature, OpenTelemetry, Sentry, and codecs that encrypt."""
+"""Connections to other frameworks: ASGI, Django, OpenFeature, OpenTelemetry, Sentry, and codecs that encrypt."""

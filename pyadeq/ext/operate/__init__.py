@@ -1,1 +1,1 @@
-"""For operators: the doctor, periodic care, metrics and archives."""
+"""Tools for operators: the doctor, periodic care, metrics and archives."""

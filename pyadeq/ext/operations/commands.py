@@ -60,7 +60,7 @@ HELP: Final = {
 
 
 def document() -> dict[str, dict[str, Any]]:
-    """By the noun and the verb: `task`, `run-now`."""
+    """Return the facts of each command, by its noun and then its verb, such as `task` and `run-now`."""
     found: dict[str, dict[str, Any]] = {}
     for operation in (
         one for table in (*TABLES[1:], names) for one in (*table.OPERATIONS, *getattr(table, "AT_TERMINAL", ()))

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do.
+"""Callers and their rights.
 
 A right is a role in a noun: `queue.produce`. The roles are those of access rules on the server, see `pyadeq.access`:
 `observe`, and each noun's own, such as `produce`, `work` and `operate`. Some rights belong to no role.
@@ -17,13 +17,13 @@ from pyadeq.access import ROLES
 from pyadeq.errors import ConfigError
 
 REVEAL: Final = "payload.reveal"
-"""To see what the tier of a task hides. No role has it."""
+"""The right to see what the tier of a task hides. No role has it."""
 MANAGE: Final = "tokens.manage"
-"""To make tokens that allow no more than one has, to see them and to revoke them. No role has it."""
+"""The right to make, see and revoke tokens that allow no more than one has. No role has it."""
 WEBHOOKS: Final = "webhooks.manage"
-"""To manage the webhooks of what one may observe. No role has it: webhooks send to the outside."""
+"""The right to manage the webhooks of what one may observe. No role has it: webhooks send to the outside."""
 ACT: Final = "actor.any"
-"""To act in changes for others: as another actor, with any groups. No role has it: who has it can vote as anybody."""
+"""The right to act in changes for others, with any groups. No role has it: its owner can vote as anybody."""
 MOST_GROUPS: Final = 32
 """Groups of somebody who acts in changes: a call of a script takes no more."""
 _GENERAL: Final = {
@@ -93,7 +93,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Principal:
-    """Who asks.
+    """The caller of an operation.
 
     name: stored as the actor of what they do. rate: how many requests they may make in how many seconds; None: any.
     groups: in which they answer requests of changes. shared: everybody who reaches the service is this one.

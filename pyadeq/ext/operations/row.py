@@ -17,7 +17,7 @@ FOLDERS: Final = {
     "rate": "rates",
     "config": "configs",
 }
-"""Where the objects of a noun are, below /v1."""
+"""The folder of a noun's objects in paths, below /v1."""
 WRITERS: Final = frozenset({"queue.produce", "queue.work"})
 """Rights with which one puts tasks into a queue or takes them out."""
 _NOUNS: Final = {folder: noun for noun, folder in FOLDERS.items()} | {
@@ -133,7 +133,7 @@ class Operation:
     button: Button | None = None
 
     def at_terminal(self, usage: str, help: str = "", **more: Any) -> Operation:
-        """The same with a command."""
+        """Return this operation with a command."""
         return replace(self, command=Command(usage, help, **more))
 
     @cached_property
@@ -143,7 +143,7 @@ class Operation:
 
     @cached_property
     def path(self) -> str:
-        """Below /v1."""
+        """The path below /v1, such as `/queues/{queue}/tasks`."""
         return self.at.split()[1]
 
     @cached_property
@@ -158,7 +158,7 @@ class Operation:
         return tuple(word if "." in word else f"{noun}.{word}" for word in self.needs.split())
 
     def columns(self) -> dict[str, Any]:
-        """Who may do it, for the description of the service."""
+        """Return the columns that say who may do it, for the description of the service."""
         return {
             "rights": [*self.rights],
             "also": self.also,
@@ -180,14 +180,14 @@ class Operation:
 
     @cached_property
     def word(self) -> str:
-        """Its name without that of the noun, if it is a method: `limits_set`."""
+        """The name of the operation in a word. For a method, it has the area and the method: `limits_set`."""
         if self.name or not self.method:
             return self.name
         return "_".join([*self.area.split("."), self.method.__name__]).strip("_")
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """Of the method."""
+        """The signature of the method, with evaluated annotations."""
         assert self.method
         return inspect.signature(self.method, eval_str=True)
 

@@ -1,4 +1,4 @@
-"""Where a request may go. A person who adds a URL must not reach hosts that only this machine reaches (SSRF).
+"""The hosts that a request may reach. A user who adds a URL must not reach hosts that only this machine reaches (SSRF).
 
 A host is resolved once. If one of its addresses is forbidden, nothing is sent. The connection goes to an address that
 was checked, so a second answer of the DNS changes nothing.
@@ -121,7 +121,7 @@ class Allowed:
 
 
 class Target(NamedTuple):
-    """Where a message goes. host: a name or an address, without brackets. path: with the query."""
+    """The target of a message. host: a name or an address, without brackets. path: with the query."""
 
     scheme: str
     host: str
@@ -130,7 +130,7 @@ class Target(NamedTuple):
 
     @property
     def authority(self) -> str:
-        """As the header Host has it."""
+        """The value of the header Host."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == {"https": 443, "http": 80}[self.scheme] else f"{host}:{self.port}"
 
@@ -215,7 +215,7 @@ def check_url(url: str, allowed: Allowed) -> None:
 
 
 async def aio_check_url(url: str, allowed: Allowed) -> None:
-    """The same for asyncio: it does not block the event loop."""
+    """Look the host of a URL up, and check where it leads. It does not block the event loop. Raises ConfigError."""
     await asyncio.to_thread(check_url, url, allowed)
 
 

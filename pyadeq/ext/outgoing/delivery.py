@@ -1,4 +1,4 @@
-"""From messages in a queue to requests: what the handlers of webhooks and posts share."""
+"""Sends the messages of a queue as requests: what the handlers of webhooks and posts share."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def without_codec(adeq: Adeq) -> Iterator[Adeq]:
 
 @asynccontextmanager
 async def aio_without_codec(adeq: AsyncAdeq) -> AsyncIterator[AsyncAdeq]:
-    """The same for asyncio."""
+    """An async client of the same server. If the given one has no codec, it is that one."""
     if adeq.codec is None:
         yield adeq
     else:

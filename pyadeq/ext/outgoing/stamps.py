@@ -69,7 +69,7 @@ def stamp_key(adeq: Adeq, namespace: str) -> bytes:
 
 
 async def aio_stamp_key(adeq: AsyncAdeq, namespace: str) -> bytes:
-    """The same for asyncio."""
+    """Return the key of the stamps. If there is none, make it. An async twin of `stamp_key`."""
     name = f"{adeq.config(place_of(namespace)).base}!operate"
     for left in reversed(range(TRIES)):
         try:

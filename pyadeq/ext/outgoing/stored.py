@@ -19,7 +19,7 @@ class Stored(BaseModel, frozen=True):
         return _read(cls, stored.value) if stored else None
 
     def encoded(self) -> bytes:
-        """As it is stored."""
+        """Encode it as JSON, the form in which it is stored."""
         return self.model_dump_json().encode()
 
 

@@ -1,4 +1,4 @@
-"""Where the events and tasks of a stream are, `<noun>:<name>` or `<noun>:<name>/<partition>`."""
+"""Finds the events and tasks of a stream, which is named `<noun>:<name>` or `<noun>:<name>/<partition>`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def server_time(adeq: Adeq) -> float:
 
 
 async def aio_server_time(adeq: AsyncAdeq) -> float:
-    """The same for asyncio."""
+    """The time by which events are stamped, read on an event loop: seconds since the epoch, in whole milliseconds."""
     return _seconds(*await adeq.client.time())
 
 

@@ -1,4 +1,4 @@
-"""Who acts in a change: the principal that has authenticated, whatever the request says of itself.
+"""The actor in a change: the principal that has authenticated, whatever the request says of itself.
 
 A token for one user acts as that user. Only the right `actor.any` lets a caller act for others; the step then stores
 both names. Groups come from who has authenticated, too. Names of people have one form, small letters: `Ann` and `ann`

@@ -142,7 +142,7 @@ class Service(FastAPI):
 
 @asynccontextmanager
 async def _running(service: FastAPI) -> AsyncIterator[None]:
-    """While the service runs by itself. A mounted application has no such time: it does this when it is asked."""
+    """Resume bulks and refresh names while the service runs by itself. A mounted one does it when it is asked."""
     resuming = asyncio.create_task(service.state.bulks.resume())
     service.state.naming.start()
     yield

@@ -47,7 +47,7 @@ class Attempts:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from: an IPv4 address, an IPv6 network, or `unix` for a socket."""
+    """Return the origin of a request: an IPv4 address, an IPv6 network, or `unix` for a socket."""
     host = request.client.host if request.client else ""
     try:
         address = ip_address(host.partition("%")[0])

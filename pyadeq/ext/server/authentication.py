@@ -1,4 +1,4 @@
-"""Who makes a request: by a token, or because a proxy says so."""
+"""Authentication: a request is made by the owner of a token, or by the user whom a proxy names."""
 
 from __future__ import annotations
 

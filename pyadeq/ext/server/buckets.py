@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_KEYS: Final = 10_000
 """Tokens whose requests are counted. The one that was used longest ago is forgotten."""
 LEFT: Final = "rate_headers"
-"""In the state of a request: the headers for its answer."""
+"""The name in the state of a request under which the headers for its answer are."""
 
 
 class Buckets:

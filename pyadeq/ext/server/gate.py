@@ -1,4 +1,4 @@
-"""Between a request and what it is about: who asks, whether they may, and whether it exists."""
+"""The gate between a request and what it is about: who asks, whether they may, and whether it exists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN: Final = "_"
 
 
 class Gate:
-    """Of one application: its client, who asks, and what exists."""
+    """The gate of one application: its client, who asks, and what exists."""
 
     def __init__(self, adeq: Adeq, authenticate: Authenticate) -> None:
         self.adeq = adeq
@@ -39,7 +39,7 @@ class Gate:
         self._known: dict[tuple[str, str], tuple[float, Any]] = {}
 
     async def principal(self, request: Request) -> Principal:
-        """Who makes the request. Refused if nobody that is known."""
+        """Return the caller of the request. Refused if it is not known."""
         found = await self._authenticate(request)
         request.state.principal = found
         if found is None:
@@ -81,7 +81,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Access:
-    """To one of a noun, for somebody who has the right that the operation needs.
+    """The access of a caller to one object of a noun, with the right that the operation needs.
 
     found: the object, such as a queue. scope: the scope that gives the right.
     """
@@ -108,7 +108,7 @@ class Access:
         return frozenset() if self.may_reveal else tiers.words_of(filter.keys() - own)
 
     def with_right(self, right: str, *, by_user: bool = False) -> Access:
-        """The same by a scope that has this right. Refused if there is none."""
+        """Return the access by a scope that has this right. Refused if there is none."""
         for scope in self.principal.scopes_of(self.name):
             if right in scope.rights and (by_user or scope.user is None):
                 return replace(self, scope=scope)

@@ -35,12 +35,12 @@ class Segment(Convertor[str]):
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """From the path."""
+        """Decode the segment from a path."""
         text = unquote(value, errors="replace")
         return _DOTS.get(text, text)
 
     def to_string(self, value: str) -> str:
-        """Into a path."""
+        """Encode the value into a path."""
         return segment(value)
 
 

@@ -63,7 +63,7 @@ STATUSES: Final[dict[type[AdeqError], int]] = {
     DamagedError: 409,
     TransportError: 503,
 }
-"""Of errors, the more special ones first. All others are 409: the call contradicts what is stored."""
+"""The HTTP status of each error, special classes first. All others are 409: the call contradicts what is stored."""
 FULL: Final = "OOM"
 MOST_FAULTS: Final = 20
 """Values that a problem names."""
@@ -187,7 +187,7 @@ def _of_values(error: RequestValidationError) -> Refused:
 
 
 def _pointer(place: tuple[str | int, ...]) -> str:
-    """Where a value is: `#/a/0` of a body, `?limit` of a query, else `header Prefer`."""
+    """Return where a value is: `#/a/0` of a body, `?limit` of a query, else `header Prefer`."""
     where, *rest = place
     if where == "body":
         return "#" + "".join(f"/{part}" for part in rest)

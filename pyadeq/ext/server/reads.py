@@ -14,7 +14,7 @@ from pyadeq.errors import DamagedError, TransportError
 BLOCK: Final = 10.0
 """Seconds of one blocking wait, at most."""
 MOST: Final = 20
-"""Such reads of one client at a time. Its pool refuses more than it has connections, so the others wait here."""
+"""Blocking reads of one client at a time. Its pool refuses more than it has connections, so the others wait here."""
 _turns: WeakKeyDictionary[Adeq, asyncio.Semaphore] = WeakKeyDictionary()
 
 

@@ -27,7 +27,7 @@ HEADERS: Final = 10.0
 """Seconds in which the headers of a request must come."""
 BACKLOG: Final = 2048
 SOCKET_MODE: Final = 0o660
-"""Who may use a unix socket: the user and the group."""
+"""The mode of a unix socket: the user and the group may use it."""
 
 
 class Place(NamedTuple):

@@ -95,7 +95,7 @@ class Token(BaseModel, frozen=True, extra="forbid"):
         return compare_digest(_hash(secret), self.hash)
 
     def encoded(self) -> bytes:
-        """As it is stored."""
+        """Encode the token as JSON, the form in which it is stored."""
         older = {name for name in ("rate", "groups") if not getattr(self, name)}  # an older service accepts it then
         return self.model_dump_json(exclude=older).encode()
 

@@ -27,7 +27,7 @@ def title_of(description: str) -> str:
 
 
 def actor_of(by: str, caller: str | None) -> str:
-    """Who has done a step, and who has sent the call for that person, if it was another."""
+    """Return who has done a step, and who has sent the call for that person, if it was another."""
     return f"{by} (sent by {caller})" if caller else by
 
 
@@ -95,7 +95,7 @@ def shown(value: Any) -> str:
 
 
 def _as_json(text: str) -> str:
-    """The same JSON in lines; or the text as it is, if it is no JSON, or if something of it would be left out."""
+    """Format JSON in lines. Return the text as it is if it is no JSON, or if something of it would be left out."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:

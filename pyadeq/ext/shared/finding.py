@@ -17,7 +17,7 @@ class Found(NamedTuple):
 
 
 def find_names(adeq: Adeq, noun: str, seconds: float, partitions: bool = False, scan: bool = False) -> Found:
-    """Those of a noun under the client's prefix and slot. partitions, scan: as in `Adeq.names`."""
+    """Find the names of a noun under the client's prefix and slot. partitions, scan: as in `Adeq.names`."""
     return _found(adeq.names(noun, timeout=seconds, partitions=partitions, scan=scan))
 
 

@@ -46,7 +46,7 @@ class PartitionedBase:
 
     @property
     def _queue(self) -> Self:
-        """Of the rows of the routing table."""
+        """The queue on which the methods of the routing table are called: this one."""
         return self
 
     def partitions(self) -> list[Partition]:

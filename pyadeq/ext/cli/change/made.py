@@ -33,7 +33,7 @@ def tasks_of(given: list[str] | None) -> dict[str, Any] | None:
 
 
 def reviewers_of(option: str, given: list[str] | None) -> list[str] | None:
-    """Who is asked, checked."""
+    """Check the reviewers that an option names, and return them."""
     return given and [check_reviewer(option, one) for one in given]
 
 

@@ -68,7 +68,7 @@ def moved(changes: Any, id: str, rev: int | None, now: int) -> AdeqError:
 
 
 def _news(changes: Any, id: str, rev: int) -> str:
-    """Who has changed what since a revision, as far as the log has it."""
+    """Return who changed which fields after a revision, for an error text. Empty if the log does not have it."""
     change = changes.get(id, log=1000)
     steps = [one for one in (change.log if change else ()) if one.event == "change.revised" and one.rev > rev]
     what = (name for one in steps for name in one.detail.removeprefix("changed=").split(","))
@@ -98,7 +98,7 @@ def refusal(changes: Any, id: str, answer: Any, who: str = "", rev: int | None =
 
 
 def _decided(state: str, fields: dict[str, Any]) -> str:
-    """Who has decided the review, and why."""
+    """Return who has decided the review and why, for an error text. Empty if neither is known."""
     by, why = (str(fields.get(name) or "") for name in ("by", "why"))
     if state in REVIEWED:  # the reason is that of its run
         return f": {by} has decided its review" if by else ""

@@ -1,4 +1,4 @@
-"""Who acts on a change: a person, or an agent and the person who answers for it."""
+"""The actor of a command for changes: a person, or an agent and the person who answers for it."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ for verb in (lock_hold.run, lock_hold.acquire, lock_hold.renew, lock_hold.releas
     app.command()(verb)
 
 Stand = StrEnum("Stand", ["held", "waiting"])
-"""Who is meant: those who hold, or those who wait."""
+"""The kinds of requests: those that hold locks, and those that wait."""
 
 
 @app.command()

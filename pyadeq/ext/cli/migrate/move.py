@@ -38,7 +38,7 @@ from pyadeq.ext.shared.terminal import safe
 
 
 class UnsureBackChoice(StrEnum):
-    """The same at a rollback."""
+    """The choices for messages whose state a rollback does not know: put them back, or count them as done."""
 
     back = "back"
     done = "done"

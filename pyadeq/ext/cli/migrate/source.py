@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyadeq.ext.move.migrate import Migration, Source
 
 SourceName = StrEnum("SourceName", ["celery", "rq", "bullmq", "stream", "lists"])
-"""Where tasks come from."""
+"""The systems from which tasks can be moved."""
 OldLayoutName = StrEnum("OldLayoutName", ["stream", "lists"])
 """Sources whose producers can write both layouts."""
 

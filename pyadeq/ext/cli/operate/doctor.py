@@ -88,7 +88,7 @@ def _repair(url: str, names: list[str], dry_run: bool, output: Format) -> None:
 
 
 def _states(damage: Damage) -> str:
-    """Where the repaired tasks are."""
+    """Return the states of the repaired tasks, each with its count, as one text."""
     return ", ".join(f"{count:,} {state}" for state, count in sorted(damage.now.items()))
 
 

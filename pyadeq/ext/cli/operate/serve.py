@@ -163,7 +163,7 @@ def _proxy(
     groups_header: str | None,
     groups: list[str] | None,
 ) -> ProxyUsers | None:
-    """Who a proxy lets in; None if no proxy does."""
+    """Return the users that a proxy authenticates; None if no proxy does."""
     from pyadeq.ext.operations.rights import Scope, rights_of
     from pyadeq.ext.server.authentication import ProxyUsers
 

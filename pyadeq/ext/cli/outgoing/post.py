@@ -28,7 +28,7 @@ app = noun(NOUNS["post"])
 
 
 class ServiceName(StrEnum):
-    """Where posts go."""
+    """The services to which posts can be sent."""
 
     zulip = "zulip"
     ntfy = "ntfy"

@@ -35,7 +35,7 @@ app = noun(NOUNS["webhook"])
 
 
 class OrderName(StrEnum):
-    """In which order messages are sent."""
+    """The orders in which messages can be sent."""
 
     none = "none"
     fifo = "fifo"

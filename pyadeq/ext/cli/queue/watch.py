@@ -51,7 +51,7 @@ class Look:
         return {name: round((now.get(name, 0) - then.get(name, 0)) / seconds, 1) for name in FLOWS}
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs."""
+        """Return the state, the rates and the past of the queue as a JSON object, for programs."""
         stats = self.stats
         about = {"queue": self.queue, "time": stats.now, "time_iso": iso(stats.now), "mode": stats.mode}
         counts = {name: getattr(stats, name) for name in STATES}

@@ -40,7 +40,7 @@ class Format(StrEnum):
 
 @dataclass
 class Place:
-    """Where the queues are: the start of their keys, the slot that they share, if any; and whether in a cluster.
+    """The place of the queues: the start of their keys, the slot that they share, if any; and whether in a cluster.
 
     codec: MODULE:NAME of what payloads, results and errors go through. wide: tables have all columns, and no limit.
     """
@@ -52,7 +52,7 @@ class Place:
     wide: bool = False
 
     def options(self) -> dict[str, Any]:
-        """Those of a client. The codec is imported now, and not for commands that ask no server."""
+        """Return the options of a client. The codec is imported now, and not for commands that ask no server."""
         codec = None if self.codec is None else load_codec(self.codec)
         return {"prefix": self.prefix, "slot": self.slot, "cluster": self.cluster, "codec": codec}
 

@@ -12,7 +12,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def ending_signals(*always: signal.Signals) -> list[signal.Signals]:
-    """Those that end a command. A signal that is ignored, as by nohup, stays ignored, except for these."""
+    """Return the signals that end a command. A signal that is ignored, as by nohup, counts only if `always` has it."""
     return [one for one in SIGNALS if one in always or signal.getsignal(one) != signal.SIG_IGN]
 
 

@@ -57,7 +57,7 @@ class Commands:
         return app
 
     def function(self, verb: str) -> Callable[..., None]:
-        """That of one command, for a noun whose other commands are written by hand."""
+        """Make the function of one command, for a noun whose other commands are written by hand."""
         scripts = [script for script in map(library().__getitem__, library()) if self._has(script)]
         return self._command(verb, next(one for one in reversed(scripts) if one.id.split(".")[1] == verb))
 
@@ -102,7 +102,7 @@ class Commands:
         yield _parameter("output", Output, Format.table)
 
     def _found(self, adeq: Adeq, name: str, script: Script, values: dict[str, Any]) -> Any:
-        """Only what changes something may create it."""
+        """Return the object that a command names. Only a command that changes something may create it."""
         if script.read_only or (script.id.startswith(f"{self.noun}.configure.") and not any(values.values())):
             return existing(adeq, self.noun, name, self.listing)
         if self.noun in SERVICE_NOUNS:
@@ -110,7 +110,7 @@ class Commands:
         return adeq.noun(self.noun, name)
 
     def _parts(self, adeq: Adeq, name: str, found: Any) -> Sequence[Any]:
-        """Which objects get the call. It shows the last answer."""
+        """Return the objects that get the call, in order. The command shows the last answer."""
         return [found]
 
 

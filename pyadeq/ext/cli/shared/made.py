@@ -197,7 +197,7 @@ def _call_each(facts: Facts, found: Any, ids: list[str], given: Mapping[str, Any
 
 
 def _object(facts: Facts) -> Parameter:
-    """That of the name of the noun's object, such as a queue."""
+    """Make the parameter for the name of the noun's object, such as a queue."""
     noun, field = facts["noun"], facts["field"]
     if noun == "queue":
         option: Any = QueueOption.__metadata__[0]  # type: ignore[attr-defined]

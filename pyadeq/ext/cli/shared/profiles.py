@@ -24,7 +24,7 @@ KEYS = ("url", "prefix", "slot", "cluster", "codec", "output")
 
 
 def config_path() -> Path:
-    """Where the file is, whether it exists or not."""
+    """Return the path of the configuration file, whether it exists or not."""
     if named := os.environ.get("ADEQ_CONFIG"):
         return Path(named)
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")

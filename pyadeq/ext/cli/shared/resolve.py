@@ -1,4 +1,4 @@
-"""From a name to the queue or the lock domain. Only commands that create one accept a name that does not exist."""
+"""Finds a queue or a lock domain by its name. Only commands that create one accept a name that does not exist."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ Answer: TypeAlias = Document | Lines | None
 
 @dataclass(frozen=True)
 class Read:
-    """In an annotation: what the command gets in place of what was given, or an error before the server is asked.
+    """An annotation: `read` turns the given value into what the command gets, or raises before the server is asked.
 
     given: the type as typer reads it; None: that of the annotation.
     """
@@ -148,7 +148,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Found:
-    """In an annotation: the argument is a name, and the command gets what has it. find: gets the client and a name."""
+    """An annotation: the argument is a name, and the command gets what has it. find: gets the client and a name."""
 
     find: Callable[[Adeq, Any], Any]
     given: Any = str
@@ -156,7 +156,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Options:
-    """In an annotation: the parameters of a function are options, and the command gets what the function returns.
+    """An annotation: the parameters of a function are options, and the command gets what the function returns.
 
     make: it may have a first parameter `adeq`, the client.
     """
@@ -170,7 +170,7 @@ def with_client(command: Callable[..., Answer]) -> Callable[..., None]:
 
 
 def with_client_of(**options: Any) -> Callable[[Callable[..., Answer]], Callable[..., None]]:
-    """The same with options of the client."""
+    """Make a decorator that does what `with_client` does, with these options of the client."""
 
     def made(command: Callable[..., Answer]) -> Callable[..., None]:
         given = _Given(command)

@@ -51,7 +51,7 @@ def decoded(value: Any) -> Any:
 
 
 def fields(value: Mapping[str, Any]) -> dict[str, str]:
-    """For people, the fields that have a value."""
+    """Return the fields that have a value, as text for people. Fields in ISO form are left out."""
     return {name: text for name, one in value.items() if not name.endswith("_iso") and (text := cell(name, one))}
 
 

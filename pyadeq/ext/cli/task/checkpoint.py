@@ -17,7 +17,7 @@ SUFFIX = ".adeq-checkpoint"
 
 
 class Place(BaseModel):
-    """Where a run is. rid: of the run. line, offset: lines and bytes that are done, and what came of them."""
+    """The progress of a run. rid: of the run. line, offset: lines and bytes that are done; others: receipts so far."""
 
     rid: str
     line: int = 0
@@ -49,7 +49,7 @@ class Checkpoint:
         self.begun = False  # whether this run made it
 
     def resume(self, rid: str | None) -> Place:
-        """Where to begin: where the last run stopped, or at the start. ConfigError if it was another run."""
+        """Return where to begin: where the last run stopped, or at the start. ConfigError if it was another run."""
         try:
             found = Run.model_validate_json(self.path.read_bytes())
         except FileNotFoundError:

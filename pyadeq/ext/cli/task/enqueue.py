@@ -22,7 +22,7 @@ LONGEST_RID = 150  # characters: ids of tasks are made of it
 
 
 class Durability(StrEnum):
-    """Where a task is when enqueue answers."""
+    """The places that must have a task before enqueue answers."""
 
     memory = "memory"
     aof = "aof"

@@ -48,7 +48,7 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> bytes:
-        """Without its end, and without the mark of UTF-8 that some programs put at the start of a file."""
+        """The line without its end, and without the mark of UTF-8 that some programs put at the start of a file."""
         return (self.data if self.start else self.data.removeprefix(BOM_UTF8)).rstrip(b"\r\n")
 
 
@@ -260,7 +260,7 @@ def _lines(source: BinaryIO, place: Place) -> Iterator[Line]:
 
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    """At most 1,000 lines and about 4 MiB; from the same place always the same ones, for a replay to be one."""
+    """Yield at most 1,000 lines and about 4 MiB at a time. A replay from the same place yields the same batches."""
     batch: list[Line] = []
     size = 0
     for line in lines:

@@ -1,4 +1,4 @@
-"""Which workers `adeq worker run` runs in one process."""
+"""The choice of workers that `adeq worker run` runs in one process."""
 
 from __future__ import annotations
 

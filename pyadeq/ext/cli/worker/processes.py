@@ -26,7 +26,7 @@ from pyadeq.ext.cli.shared.common import FAILED, USAGE
 from pyadeq.ext.cli.shared.ending import ending_signals
 
 CHILD = "ADEQ_WORKER_PROCESS"
-"""In the environment of a child: its number, from 1, and where it writes its state."""
+"""The environment variable of a child: its number, from 1, and the file descriptor to which it writes its state."""
 SAY = 0.5  # seconds between two lines
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # before a crashed process is started again
 LASTING = 60.0  # seconds after which a process counts as well, so that the next pause is the first again
@@ -39,7 +39,7 @@ log = logging.getLogger("pyadeq.worker")
 
 @dataclass(frozen=True)
 class HealthAt:
-    """Where the process says how it is, and after how many seconds of silence it is not well."""
+    """The address where the process reports its health, and the seconds of silence after which it is not well."""
 
     port: int
     host: str
@@ -112,7 +112,7 @@ class Child:
         return pause
 
     def health(self) -> Health:
-        """Its health now, with the sums of the processes before it. Any thread may call it."""
+        """Return the health now, with the sums of the processes before this one. Any thread may call it."""
         health = self._health
         if self._ended:
             health = replace(STARTING, server_age=0.0, mode="stop")

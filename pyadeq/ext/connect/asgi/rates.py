@@ -120,7 +120,7 @@ def _headers(answer: RateAnswer) -> list[tuple[bytes, bytes]]:
 
 
 def _after(rule: RuleAnswer, most: int | None) -> int:
-    """After how many seconds the rule allows as much as it ever does; while it refuses, after how many it does not."""
+    """Return the seconds until the rule allows its full limit again; after a refusal, until it allows the next call."""
     after = math.ceil(rule.retry_after or rule.reset_after)
     return after if most is None else min(after, most)
 

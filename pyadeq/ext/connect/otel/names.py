@@ -20,7 +20,7 @@ WORKER = "messaging.adeq.worker"
 OUTCOME = "messaging.adeq.outcome"
 RECEIPT = "messaging.adeq.receipt"
 PREVIOUS = "messaging.adeq.previous_run"
-"""Of a link: it is to the last run of the task that failed."""
+"""The attribute that marks a link to the last failed run of the task."""
 EXISTING = "messaging.adeq.existing_task"
 
 DOMAIN = "adeq.lock.domain"

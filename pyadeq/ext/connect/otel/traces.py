@@ -62,7 +62,7 @@ class Traces:
 
     @contextmanager
     def enqueue(self, queue: str, ids: Sequence[str | None], kind: str | None) -> Iterator[Sending]:
-        """For the client: a span around an enqueue. ids: those that the caller chose."""
+        """Open a span around an enqueue, for the client. ids: those that the caller chose."""
         about = _message(queue, "enqueue", "send")
         if kind is not None:
             about[names.KIND] = kind
@@ -85,7 +85,7 @@ class Traces:
 
     @contextmanager
     def process(self, lease: Lease, about: Mapping[str, Any]) -> Iterator[Running]:
-        """For the worker: a span around a run."""
+        """Open a span around a run, for the worker."""
         carrier = {PARENT: lease.record.get("trace", b"").decode(errors="replace"), **_carried(lease)}
         created, base = context_of(carrier, self._names)
         is_child = created.is_valid and self._is_child(lease, about["claimed"])
@@ -109,7 +109,7 @@ class Traces:
 
     @contextmanager
     def wait(self, domain: str, about: Mapping[str, Any]) -> Iterator[Waiting]:
-        """For the client: a span around a wait for locks."""
+        """Open a span around a wait for locks, for the client."""
         attributes = {
             names.DOMAIN: domain,
             names.RESOURCES: about["resources"],
@@ -123,7 +123,7 @@ class Traces:
 
     @contextmanager
     def quiet(self) -> Iterator[None]:
-        """For the worker: no spans of other libraries, such as those of redis-py's instrumentation."""
+        """Suppress the spans of other libraries in the block, such as those of redis-py's instrumentation."""
         token = context.attach(context.set_value(SUPPRESS, True, Context()))
         try:
             yield

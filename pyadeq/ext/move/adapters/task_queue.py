@@ -31,7 +31,7 @@ Held = tuple[UUID, UUID]
 
 
 class TaskStatus(StrEnum):
-    """Where a task is. A status is equal to its text."""
+    """The status of a task. A status is equal to its text."""
 
     PENDING = "pending"
     RUNNING = "running"

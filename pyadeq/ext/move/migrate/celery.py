@@ -22,7 +22,7 @@ from pyadeq.errors import BadArgument, ConfigError
 from pyadeq.ext.move.migrate.source import Left, Moving, Place, Unmovable, check_id, escaped
 
 SEPARATOR: Final = "\x06\x16"
-"""In the names of lists with a priority, and in the members of bindings, unless `sep` of Celery says otherwise."""
+"""The separator in the names of lists with a priority and in the members of bindings, unless Celery's `sep` differs."""
 DIRECT: Final = re.compile(r"(?P<queue>.+?)(?P<separator>[^\w\s]{1,8}?)(?P=separator)(?P=queue)")
 """A member of a binding whose routing key is the name of its queue, as Celery makes it: key, pattern and queue."""
 STEPS: Final = 10

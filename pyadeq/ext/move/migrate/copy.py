@@ -25,7 +25,7 @@ PORTION: Final = 1000
 MOST_ITEMS: Final = 1000
 """How many keys and entries are written by one call, at most: all items of a call."""
 MOST_BYTES: Final = 2 * 1024 * 1024
-"""After so many bytes a call ends. The last entry may be longer than that."""
+"""The bytes after which a call ends. The last entry may be longer than that."""
 REAPED: Final = 100
 """How many expired leases are taken back by one call."""
 PASSES: Final = 5

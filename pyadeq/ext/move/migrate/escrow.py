@@ -29,7 +29,7 @@ BYTES: Final = 256 * 1024
 """If the messages of a call have more, no further one is added: a call must not block the server."""
 
 MARGIN_MS: Final = 60_000
-"""By which clocks may differ, or a call may take long."""
+"""Milliseconds by which clocks may differ, or for which a call may last."""
 PASSED: Final = 2
 """What `take` answers if it has only passed entries that stay where they are."""
 
@@ -38,26 +38,26 @@ OLDER: Final = "the old server has lost data since this command began; repeat it
 
 
 class State(StrEnum):
-    """Of a message in the escrow."""
+    """The state of a message in the escrow."""
 
     taken = "t"
-    """It is only here. The next command moves it."""
+    """The message is only in the escrow. The next command moves it."""
     written = "w"
     """A producer has put it here, and enqueues it. If the producer was killed, the next command enqueues it."""
     moved = "m"
-    """Its task is in pyadeq."""
+    """The task of the message is in pyadeq."""
     again = "d"
     """The old system had delivered it again. Its task is in pyadeq by an earlier message."""
     held = "h"
-    """It cannot be moved. It goes back to its list at the end of the command."""
+    """The message cannot be moved. It goes back to its list at the end of the command."""
     kept = "k"
-    """It cannot be moved and is in its list. Here is only its digest."""
+    """The message cannot be moved and is in its list. The escrow has only its digest."""
     gone = "g"
-    """It was kept, and an old worker has taken it since. Or a producer has put it here, and pyadeq has refused it."""
+    """An old worker has taken the kept message. Or a producer has put it here, and pyadeq has refused it."""
     unsure = "u"
-    """Its task may have been moved and have ended, longer ago than pyadeq remembers. Or a server has lost it."""
+    """The task may have been moved and have ended, longer ago than pyadeq remembers. Or a server has lost it."""
     rollback = "r"
-    """Its task had not begun when the rollback came to it. It is cancelled, or is about to be."""
+    """The task had not begun when the rollback came to it. It is cancelled, or is about to be."""
     back = "b"
     """The rollback has put it back into its list."""
     done = "o"
@@ -116,7 +116,7 @@ class Escrow:
         return self.about()
 
     def begin_run(self) -> dict[str, str]:
-        """After a rollback: tasks are moved anew."""
+        """Begin a new run after a rollback: tasks are moved anew."""
         self.note(run=new_ulid().lower()[-10:], phase="")
         self.note(begun_ms=str(self._now_ms()), idempotency="inf")
         return self.about()

@@ -17,14 +17,14 @@ from pyadeq.ext.move.migrate.source import Left, Moving, Place, Unmovable, check
 from pyadeq.ext.move.migrate.writer import Writer, checked
 
 PRIORITY: Final = 5
-"""Of a list without `:prio:<n>`."""
+"""The priority of a list without `:prio:<n>`."""
 WAITING: Final = frozenset({"", "created", "dispatched", "pending", "waiting"})
 """The status of a job that no actor has begun. Any other status is reported, and the job is left."""
 CANONICAL: Final = re.compile(
     r"^hero:q:work:type:(?P<type>.+?)(?::group:(?P<group>.+?)(?::inst:(?P<inst>.+?))?)?(?::prio:(?P<prio>\d{1,9}))?$"
 )
 LEGACY: Final = re.compile(r"^hero:(?:job:actor_queue|work_queue|job):(?P<actor>.+)$")
-"""Only of lists: `hero:job:<id>` is also the name of a job's hash."""
+"""Old names of lists, for keys that are lists only: `hero:job:<id>` is also the name of a job's hash."""
 
 KIND: Final = frozenset(f"{ascii_letters}{digits}._:/@+-")
 """Characters of a kind. Those that are not ASCII are allowed, too."""

@@ -27,7 +27,7 @@ VERSION_1: Final = "lock:"
 PAUSE: Final = 0.05
 """Seconds between two attempts."""
 STATUSES: Final = ("PENDING", "APPROVED", "REJECTED", "DELEGATED")
-"""Of approvals. Version 1 has their numbers, from 0."""
+"""The statuses of approvals. Version 1 stores their numbers in this order; PENDING is 0."""
 Mode = Literal["exclusive", "shared"]
 
 
@@ -52,7 +52,7 @@ def approval_status(stored: str) -> str:
 
 @dataclass
 class Compared:
-    """Which locks are held where. both: with the same holder. old, new: only there, with the names of the locks."""
+    """A comparison of held locks. both: with the same holder. old, new: only there, with the names of the locks."""
 
     both: int = 0
     old: Reasons = field(default_factory=Reasons)

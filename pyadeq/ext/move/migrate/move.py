@@ -59,7 +59,7 @@ Unsure = Literal["enqueue", "done"]
 
 
 Digests = dict[str, Any]
-"""Of the messages of each place that has any, by its key."""
+"""The digests of the messages of each place that has any, by the key of the place."""
 
 
 class Migration:

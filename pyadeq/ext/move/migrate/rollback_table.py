@@ -17,19 +17,19 @@ class Found(Enum):
     """What has become of the task of a message."""
 
     lost = auto()
-    """There is none, and pyadeq does not know its key: a server has lost it, or somebody has purged it."""
+    """The task is missing, and pyadeq does not know its key: a server has lost it, or somebody has purged it."""
     deleted = auto()
-    """There is none, and it was enqueued."""
+    """The task was enqueued and was deleted since."""
     rolled_back = auto()
-    """This rollback has cancelled it, before it was killed."""
+    """This rollback has cancelled the task, before it was killed."""
     waiting = auto()
-    """It has not begun."""
+    """The task has not begun."""
     changed = auto()
-    """It has not begun, and its job on the old server has changed since it was moved."""
+    """The task has not begun, and its job on the old server has changed since it was moved."""
     replaced = auto()
-    """It is of another job with the same id; or it has begun, and its job has changed since."""
+    """The task is of another job with the same id; or it has begun, and its job has changed since."""
     begun = auto()
-    """It has begun or ended."""
+    """The task has begun or ended."""
 
 
 class Then(NamedTuple):

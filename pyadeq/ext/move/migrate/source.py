@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
     @property
     def lists(self) -> list[tuple[str, Literal["right", "left"]]]:
-        """Its keys, if they are lists: first that of which workers take first. Each with the end of which they take."""
+        """The keys of a place of lists; workers take from the first key first. Each has the end where they take."""
         if self.kind == "wait":
             return [(self.key.removesuffix("wait") + "paused", "right"), (self.key, "right")]
         return [(self.key, end) for end in ENDS if end == self.kind]

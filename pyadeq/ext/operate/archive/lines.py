@@ -32,7 +32,7 @@ ENDS: Final = {
 }
 """The events after which an archive looks for records."""
 COMMENTED: Final = "change.commented"
-"""This one may come after the end of a change, and adds to its record."""
+"""The event that may come after the end of a change, and adds to its record."""
 
 
 class Archived(NamedTuple):
@@ -99,7 +99,7 @@ class Part(NamedTuple):
 
     @property
     def stream(self) -> str:
-        """Whose events it has, such as `queue:default`."""
+        """The stream whose events the file has, such as `queue:default`."""
         return f"{self.noun}:{self.name}"
 
     @property
@@ -109,7 +109,7 @@ class Part(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where it is in the archive."""
+        """The path of the file in the archive."""
         name = self.name.replace("/", "~")
         return f"noun={self.noun}/name={name}/day={self.day}/{self.first}_{self.last}_{self.digest}.jsonl.gz"
 

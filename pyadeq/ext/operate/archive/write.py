@@ -1,4 +1,4 @@
-"""From the server to an archive: reads events as a group, and acknowledges those that are stored."""
+"""Writes an archive: reads events from the server as a group, and acknowledges those that are stored."""
 
 from __future__ import annotations
 

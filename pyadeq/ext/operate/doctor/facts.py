@@ -362,7 +362,7 @@ def _waits(adeq: Adeq, name: str) -> Waits:
 
 
 def _roles_in(adeq: Adeq, user: str | None, noun: str, found: Sequence[Stored] | None) -> list[str] | None:
-    """Those of a noun, asked for the first that was found."""
+    """Return the roles in a noun whose calls this user may make, tried on the first object that was found."""
     if user is None:
         return None
     base = base_at(adeq, noun, found[0].name if found else "default")
@@ -370,7 +370,7 @@ def _roles_in(adeq: Adeq, user: str | None, noun: str, found: Sequence[Stored] |
 
 
 def _roles(adeq: Adeq, user: str, base: str, roles: Sequence[str]) -> list[str]:
-    """Whose calls this user may make, of those that write."""
+    """Return the roles whose calls this user may make, of roles that write."""
     calls = {role: ("ACL DRYRUN", user, "EVALSHA", "0" * 40, "1", f"{base}!{role}") for role in roles}
     return [role for role, call in calls.items() if _text(_command(adeq, *call)) == "OK"]
 

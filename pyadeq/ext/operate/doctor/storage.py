@@ -175,7 +175,7 @@ def replicas(facts: Facts) -> Finding:
 
 
 def _lost_by_a_crash(facts: Facts) -> str:
-    """Which writes a crash of the machine loses."""
+    """Return which writes a crash of the machine loses, as words for a report."""
     if not facts.info.get("aof_enabled"):
         return "those since the last snapshot"
     second = {"always": "none of them", "everysec": "those of about the last second"}

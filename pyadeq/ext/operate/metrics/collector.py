@@ -31,7 +31,7 @@ NOUNS = {"queue": True, "lock": False, "change": False, "session": True, "rate":
 Kept = tuple[str, float, tuple[str, ...]]
 """A metric, its value and its labels."""
 INSTANCE = "/inst/"
-"""In a lane, before the name of a worker."""
+"""The part of a lane before the name of a worker."""
 V = TypeVar("V")
 
 
@@ -179,7 +179,7 @@ class AdeqCollector(Collector):
                     yield "adeq_rate_rules", sum(one.shadow == (mode == "shadow") for one in rules), (namespace, mode)
 
     def _groups(self) -> Iterator[Kept]:
-        """Of a group with partitions, numbers of events are added up, and of anything else the highest counts."""
+        """Yield the metrics of event groups: over partitions, sums of event counts, and the highest of other values."""
         lengths: Counter[str] = Counter()
         found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for stream in event_streams(self._adeq, refused=self._leave_out):

@@ -73,7 +73,7 @@ class Post(NamedTuple):
     links: Sequence[Link] = ()
 
     def with_notes(self, notes: Sequence[str]) -> Post:
-        """The same, with what people should know about this digest."""
+        """Return the post with notes for its readers about this digest."""
         return self._replace(facts=[*self.facts, ("Note", (" ".join(notes),))]) if notes else self
 
 

@@ -1,4 +1,4 @@
-"""From posts to chat services: the handler of the queue `adeq-posts`."""
+"""Sends posts to chat services: the handler of the queue `adeq-posts`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From events to posts in the queue `adeq-posts`."""
+"""Makes posts of events, in the queue `adeq-posts`."""
 
 from __future__ import annotations
 

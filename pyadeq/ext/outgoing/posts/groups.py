@@ -56,7 +56,7 @@ class Group(NamedTuple):
 
 
 class Told(Stored, frozen=True):
-    """Until when rounds have told everything, in ms.
+    """The progress of an endpoint's rounds. until: all events before it were told. since, until: in ms since the epoch.
 
     epoch: a part of task ids. It rises if the endpoint is added anew, or if the clock of the server goes back.
     since, by, done: of the last round: what it is about begins here, its task id, and the keys of the groups that have
@@ -71,7 +71,7 @@ class Told(Stored, frozen=True):
 
 
 def read_told(stored: ConfigValue | None, endpoint: Endpoint) -> Told:
-    """The same as it is stored. Of a new endpoint, everything before it was added is told."""
+    """Return the stored progress of an endpoint. For a new endpoint, everything before it was added counts as told."""
     told = Told.read(stored) or Told()  # if it is of another version: better told twice than not at all
     epoch, until = max(told.epoch, round(endpoint.created * 1000)), max(told.until, round(endpoint.since * 1000))
     return told.model_copy(update={"epoch": epoch, "until": until})
@@ -124,7 +124,7 @@ class Period(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Its end, in ms."""
+        """The end of the period, in ms since the epoch."""
         return self.start + self.length
 
     @property

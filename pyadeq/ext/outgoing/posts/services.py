@@ -129,7 +129,7 @@ def _slack_block(text: str) -> str:
 
 
 def _slack_escaped(text: str, *, code: bool = False) -> str:
-    """As Slack's documentation says it. A backtick cannot be escaped, so in code another character replaces it."""
+    """Escape a text for Slack. A backtick cannot be escaped, so in code another character replaces it."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("`", "\N{MODIFIER LETTER GRAVE ACCENT}") if code else text
 

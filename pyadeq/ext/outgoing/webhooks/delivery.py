@@ -1,4 +1,4 @@
-"""From messages to receivers: the handler of the queue `adeq-webhooks`.
+"""Sends messages to receivers: the handler of the queue `adeq-webhooks`.
 
 | answer                             | what happens                                                                    |
 | ---------------------------------- | ------------------------------------------------------------------------------- |

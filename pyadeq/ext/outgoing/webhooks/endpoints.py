@@ -67,23 +67,23 @@ class Endpoint(Stored, frozen=True):
         return self.wants_stream(stream) and any(fnmatchcase(event, pattern) for pattern in self.events)
 
     def secrets(self, now: float) -> tuple[str, ...]:
-        """Where the secrets are that sign a message now."""
+        """Return the places of the secrets that sign a message now, the newest first."""
         return (self.secret, self.old_secret) if self.old_secret and now < self.old_until else (self.secret,)
 
     def with_settings(self, **settings: Unpack[Settings]) -> Endpoint:
-        """The same with other settings. Raises ConfigError."""
+        """Return the endpoint with other settings. Raises ConfigError."""
         return self.model_copy(update=_checked({"order": self.order, **settings}))
 
     def on(self, now: float) -> Endpoint:
-        """It sends events from now on."""
+        """Return the endpoint enabled: it sends events from now on."""
         return self.model_copy(update={"enabled": True, "disabled_for": None, "since": now})
 
     def off(self, why: str) -> Endpoint:
-        """It sends nothing."""
+        """Return the endpoint disabled: it sends nothing."""
         return self.model_copy(update={"enabled": False, "disabled_for": why})
 
     def rotated(self, secret: str, until: float) -> Endpoint:
-        """It has a new secret, and signs with the old one, too, until this time."""
+        """Return the endpoint with a new secret. It signs with the old one, too, until this time (epoch seconds)."""
         return self.model_copy(update={"secret": secret, "old_secret": self.secret, "old_until": until})
 
 
@@ -132,7 +132,7 @@ def new_endpoint(
 
 
 def _checked(settings: Settings) -> dict[str, Any]:
-    """The same settings, as an endpoint has them."""
+    """Check the settings, and return them in the form in which an endpoint has them. Raises ConfigError."""
     found: dict[str, Any] = {**settings}
     if "include" in settings:
         found["include"] = tuple(dict.fromkeys(settings["include"]))

@@ -1,4 +1,4 @@
-"""From events to the messages of webhooks."""
+"""Makes messages of webhooks of events."""
 
 from __future__ import annotations
 

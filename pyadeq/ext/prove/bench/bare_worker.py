@@ -34,7 +34,7 @@ async def listen(client: Any, key: str) -> None:
 
 
 async def main(url: str, key: str, count: int) -> None:
-    """Until SIGTERM."""
+    """Read a list or a stream until SIGTERM."""
     async with Adeq.from_url(url, socket_timeout=None) as adeq:
         client: Any = adeq.client
         task = asyncio.ensure_future(drain(client, key, count) if count else listen(client, key))

@@ -38,7 +38,7 @@ FORGOTTEN = ("once", "once:due")  # answers that are remembered for a minute
 
 @cache
 def digest(resources: tuple[str, ...]) -> str:
-    """Of CONTENT with these resources, as the scripts compute it: SHA-1 of netstrings."""
+    """Return the digest of CONTENT with these resources, as the scripts compute it: SHA-1 of netstrings."""
     kind, text, data = (CONTENT[name] for name in ("change_type", "description", "parameters"))
     parts = [kind, "", text, data, *sorted(resources), "none", "0", "50"]
     some = (one if isinstance(one, bytes) else one.encode() for one in parts)
@@ -60,7 +60,7 @@ class Domain:
         self.done([self.build("set_policies", item=[{"name": "bench", "required": 2, "timeout": HOUR, **fields}])])
 
     def ids(self, count: int) -> list[str]:
-        """Of changes that do not exist yet."""
+        """Return ids of changes that do not exist yet."""
         return [new_ulid() for _ in range(count)]
 
     def resources(self, id: str) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Domain:
         return (f"database:{id}-1", f"database:{id}-2") if self.apart else RESOURCES
 
     def digest(self, id: str) -> str:
-        """Of the content of a change."""
+        """Return the digest of the content of a change."""
         return digest(self.resources(id))
 
     def put(self, ids: Sequence[str]) -> Calls:

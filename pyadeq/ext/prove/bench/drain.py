@@ -46,7 +46,7 @@ def _rate(scene: Scene, tasks: int, concurrency: int, size: int) -> float:
 
 
 def _floor(scene: Scene, tasks: int, concurrency: int, size: int) -> float:
-    """Of a process that reads as many entries of a stream at a time."""
+    """Return the tasks per second of a bare process that reads as many entries of a stream at a time."""
     key = f"bench-{new_ulid()}"
     put, _ = floor.stream(scene, key, tasks, b"x" * size)
     put()

@@ -1,4 +1,4 @@
-"""The same data moved by bare commands: what nothing that is kept on this server can be cheaper than."""
+"""The floor of a measurement: the same data moved by bare commands. Nothing kept on this server can be cheaper."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def growth(scene: Scene) -> Iterator[Figure]:
 
 
 def fitting(scene: Scene, name: str, counts: tuple[int, ...], each: int = BYTES) -> Iterator[int]:
-    """Those that are asked for and have room; the others of these are named as left out. each: bytes of one."""
+    """Yield the counts up to `--most` that fit into memory; note the others as left out. each: bytes of one."""
     for count in counts:
         if count > scene.plan.most:
             continue

@@ -1,4 +1,4 @@
-"""From just before a task is enqueued until its handler begins."""
+"""The latency of a task: from just before it is enqueued until its handler begins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUANTILES = {"p50": 0.5, "p99": 0.99}
 
 
 def latency(scene: Scene) -> Iterator[Figure]:
-    """Of a worker that has nothing else to do, and of one that has other tasks meanwhile."""
+    """Measure the latency of a worker that has nothing else to do, and of one that has other tasks meanwhile."""
     for load in LOADS:
         runs: list[list[float]] = []
         floors: list[list[float]] = []

@@ -15,7 +15,7 @@ BATCH = 500
 
 
 def memory(scene: Scene) -> Iterator[Figure]:
-    """Beside the floor: a bare stream that holds the same payloads."""
+    """Measure the bytes of a task in each state. The floor is a bare stream that holds the same payloads."""
     base = _of_the_floor(scene)
     yield Figure(subject="memory", what="floor: an entry of a stream", unit="bytes", values=(base,))
     states: dict[str, Callable[[Queue, int], None]] = {

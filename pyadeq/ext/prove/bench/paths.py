@@ -55,7 +55,7 @@ class Stage:
         return incarnation
 
     def done(self, calls: Calls) -> None:
-        """These calls were made before."""
+        """Make calls before a measurement, and ignore their answers."""
         self.scene.calls(calls)()
 
 
@@ -170,7 +170,7 @@ def _renew(at: Stage) -> Calls:
 
 
 def _permit(at: Stage) -> Calls:
-    """Of a hundred that each resource gives."""
+    """Acquire permits of resources that have a hundred each."""
     at.done([at.locks.calls.set_capacity(f"lock-{n}", 100) for n in range(-(-at.all // 100))])
     return _acquire(at, mode="permit", each=100)
 
@@ -255,7 +255,7 @@ def paths(scene: Scene) -> Iterator[Figure]:
 
 
 def measured(scene: Scene, subject: str, ways: Sequence[Path], stage: type[Any]) -> Iterator[Figure]:
-    """Beside the floor: an empty script with the same keys and arguments, sent in the same round.
+    """Measure each path against a floor: an empty script with the same keys and arguments, sent in the same round.
 
     stage: makes what the paths are prepared on, as a Stage does.
     """

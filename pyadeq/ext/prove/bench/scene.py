@@ -55,13 +55,13 @@ class Scene:
     @classmethod
     @contextmanager
     def at(cls, url: str | None, plan: Plan, tell: Tell = untold) -> Iterator[Scene]:
-        """On a server, or on a new one of our own."""
+        """Yield a scene on the server of a URL, or on a new one of our own if there is none."""
         with private(plan) if url is None else nullcontext(url) as there, _client(there) as adeq:
             yield cls(adeq, there, plan, url is None, tell)
 
     @contextmanager
     def anew(self) -> Iterator[Scene]:
-        """On a server that has not been large: what is deleted makes the next calls dearer, as tables shrink.
+        """Yield a scene on a server that was never large: deleted data makes the next calls dearer, as tables shrink.
 
         There is no other one than that of a URL.
         """
@@ -121,7 +121,7 @@ class Scene:
         return main_thread(self.client) - before
 
     def price(self, calls: Sequence[Call[Any]]) -> tuple[float, float, Any]:
-        """Of calls one after the other: seconds of the main thread and commands of scripts, for each; the last answer.
+        """Make calls one after the other. Returns main thread seconds and script commands per call, and the last reply.
 
         A server counts what scripts send and what clients send alike; the clients' part is known.
         """

@@ -23,7 +23,7 @@ async def handle(lease: Lease) -> int:
 
 
 async def work(url: str, queue: str, concurrency: int) -> None:
-    """Until SIGTERM."""
+    """Run a worker until SIGTERM."""
     async with Adeq.from_url(url) as adeq:
         worker = Worker(adeq.queue(queue), handle, concurrency=concurrency)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)

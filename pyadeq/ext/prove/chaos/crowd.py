@@ -90,7 +90,7 @@ class Crowd:
                 raise AdeqError(f"{silent[0].name} does nothing: {silent[0].last_words}")
 
     def of(self, *roles: str) -> list[Agent]:
-        """Those that live and do not stand still, of these roles."""
+        """Return the agents of these roles that live and do not stand still."""
         return [agent for agent in self.agents if agent.role in roles and agent.thaw_at is None and agent.alive]
 
     def kill(self, agent: Agent) -> None:

@@ -74,7 +74,7 @@ class Recorded(Protocol):
 
     @property
     def ops(self) -> list[Op]:
-        """Their calls."""
+        """The calls of the clients."""
 
     @property
     def marks(self) -> list[Mark]:

@@ -15,7 +15,7 @@ STARTABLE = {"ready", OVERDUE}
 
 
 def nothing_left(case: Case, found: Finding) -> None:
-    """In the end no task is leased, none waits without a reason, and no lock is held or waited for.
+    """No task is leased in the end, none waits without a reason, and no lock is held or waited for.
 
     A reason is a pause, a time that has not come, a limit, or another task that has not ended.
     """

@@ -10,7 +10,7 @@ from pyadeq.ext.prove.chaos.lock_tale import Part, parse_parts
 
 
 def locks_in_turn(case: Case, found: Finding) -> None:
-    """Who came later is not granted what somebody waits for who came before, and with whom he cannot share it.
+    """A later request is not granted a lock before an earlier waiter that cannot share it.
 
     Said of requests for one lock each, exclusive or shared, all of one priority; of owners who had nothing when they
     asked, so that no deadlock can have made them go ahead; and of none that a later search has given another place.
@@ -52,7 +52,7 @@ def locks_in_turn(case: Case, found: Finding) -> None:
 
 
 def _overtaken(line: dict[str, tuple[str, Part]], rid: str, owner: str, part: Part) -> str | None:
-    """Who waits before a request, and cannot share the lock with it: the owner, and the rid."""
+    """Return the first waiter before a request that cannot share the lock with it, as text: its owner and rid."""
     for other, (waits, wanted) in line.items():
         if other == rid:
             return None

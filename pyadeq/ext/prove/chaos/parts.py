@@ -15,4 +15,4 @@ PARTS: Final[Mapping[str, Part]] = {
     for one in sorted(iter_modules([str(Path(__file__).parent)]), key=lambda one: one.name)
     if one.ispkg
 }
-"""By the word of the noun."""
+"""The parts of a chaos run, by the word of the noun."""

@@ -129,7 +129,7 @@ class Tale:
         self.cut = bool(self.unknown) if cut is None else cut
 
     def state(self, id: str) -> str | None:
-        """Where a task is in the end; None if it was never told of."""
+        """Return the last state of a task; None if no event has named it."""
         lives = self.lives.get(id)
         return lives[-1].state if lives else None
 

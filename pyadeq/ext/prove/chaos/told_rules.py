@@ -69,7 +69,7 @@ def _came_late(op: Op, entry: Entry, before: Op | None, after: Op | None) -> boo
 
 
 def creators_told(case: Case, found: Finding) -> None:
-    """Who has made a task is told `created`, and not that it was there already.
+    """The creator of a task is told `created`, and not that the task was there already.
 
     Said of what a client has made whose calls are all known: its name is the source that the event tells.
     """

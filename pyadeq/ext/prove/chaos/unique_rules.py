@@ -47,14 +47,14 @@ def one_per_key(case: Case, found: Finding) -> None:
 
 
 def one_per_unique(case: Case, found: Finding) -> None:
-    """Of the tasks with one unique key one waits or runs at a time."""
+    """One task at a time waits or runs of the tasks with one unique key."""
     for key, lives in _lives_by(case, "unique").items():
         spans = [(since, until, life) for life in lives for since, until in life.spans]
         _apart(key, spans, found)
 
 
 def one_per_scope(case: Case, found: Finding) -> None:
-    """Of the tasks with one scope one waits for its first lease at a time."""
+    """One task at a time waits for its first lease of the tasks with one scope."""
     for key, lives in _lives_by(case, "scope").items():
         spans = [
             (since, min(until, claimed), life)

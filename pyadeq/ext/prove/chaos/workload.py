@@ -34,7 +34,7 @@ ANSWERS = (LeaseLost, WaitTimeout, DeadlockError)  # which a careful program exp
 
 @dataclass(frozen=True)
 class Scene:
-    """Where a run takes place, and how its clients behave; each process gets it as JSON.
+    """The place of a run, and how its clients behave; each process gets it as JSON.
 
     lease, ttl: seconds. pace: tasks a second of each producer. flush: the operator flushes the script cache.
     """

@@ -1,4 +1,4 @@
-"""Who takes part in the demo of approvals: three agents, their ten changes, and the people who review them."""
+"""The people of the demo of approvals: three agents, their ten changes, and the people who review them."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def story_was_told(facts: Facts) -> Check:
 
 
 def enough_people_approved(facts: Facts) -> Check:
-    """Those that people have approved have enough votes, each of another person, and none of who wrote them."""
+    """Each change that people have approved has enough votes, each of another person, and none of its authors."""
     by_people = [one for one in facts.changes.values() if one.approved and one.id != AUTOMATIC]
     contributors = {one.id: {one.agent, AGENTS[one.agent]} for one in PROPOSALS}
     people = {one.id: [vote.principal for vote in facts.votes[one.id]] for one in by_people}

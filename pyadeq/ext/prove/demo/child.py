@@ -53,7 +53,7 @@ def start_child(name: str, arguments: Sequence[str], environment: Mapping[str, s
 
 
 def end_with_demo() -> None:
-    """In a child of the demo: exit when the demo ends. It holds the other end of our stdin and never writes."""
+    """Exit when the demo ends; a child calls it. The demo holds the other end of our stdin and never writes."""
     if CHILD_OF_DEMO in os.environ:
         threading.Thread(target=_wait_for_end, daemon=True).start()
 

@@ -36,7 +36,7 @@ class History:
 
     @property
     def seconds(self) -> float:
-        """From the first task enqueued to the last one settled."""
+        """The seconds from the first task enqueued to the last one settled."""
         return (self.last_ms - self.first_ms) / 1000
 
 

@@ -47,7 +47,7 @@ def find_files() -> dict[str, Path]:
 
 
 def stdlib() -> Path:
-    """Where the standard library of the running Python is."""
+    """Return the folder of the standard library of the running Python."""
     return Path(sysconfig.get_path("stdlib"))
 
 

@@ -80,7 +80,7 @@ def dead_as_expected(queue: Queue, expected: Expected) -> Check:
 
 
 def one_set_each(client: Redis, base: str, ids: Collection[str]) -> Check:
-    """By the server's own keys: each task has a record and is in one set; there is no lease."""
+    """Check in the server's own keys that each task has a record and is in one set, and that there is no lease."""
     lines = [key.decode() for key in client.scan_iter(f"{base}:ready:*", count=1000)]
     where = Counter[str]()
     for key in [*lines, *(f"{base}:{name}" for name in SETS)]:

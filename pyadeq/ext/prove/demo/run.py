@@ -31,7 +31,7 @@ STUCK = 30.0  # seconds without any progress
 
 
 class PlainRun:
-    """The same files, counted in this process one after the other, in slices of time."""
+    """A plain run: it counts the same files in this process, one after the other, in slices of time."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self.results: dict[str, Counts] = {}

@@ -40,7 +40,7 @@ DRY_PAGES: Final = 10
 REST: Final = 1.0
 """Seconds until a server is asked again that was away."""
 MOST_RUNNING: Final = 20
-"""Of one process."""
+"""Bulks that one process runs at a time, at most."""
 KEPT: Final = 7 * 86_400.0
 """Seconds for which the state of a bulk that has ended is kept."""
 MOST_REMOVED: Final = 99
@@ -51,7 +51,7 @@ BulkState = Literal["running", "cancelling", "done", "cancelled", "failed"]
 CHANGED: Final = {"retried", "abandoned", "cancelled", "cancelling"}
 """What the call of a chunk says of a task that it has changed."""
 HIDDEN: Final = "(hidden)"
-"""In place of a condition that the reader may not know."""
+"""The text in place of a condition that the reader may not know."""
 OPEN: Final = frozenset({"ready", "delayed", "blocked", "running", "stalled"})
 
 
@@ -100,7 +100,7 @@ class Stored(BulkRun):
         return found.model_copy(update={"filter": self.filter | dict.fromkeys(hidden, HIDDEN)})
 
     def with_end(self, state: BulkState, error: str | None = None) -> Stored:
-        """The same at its end."""
+        """Return the bulk at its end."""
         return self.model_copy(update={"state": state, "done": True, "ended": time(), "error": error})
 
 
@@ -114,7 +114,7 @@ class Found:
 
     @classmethod
     def of(cls, value: ConfigValue | None) -> Found | None:
-        """From the stored value; None if there is none that this version knows."""
+        """Read the stored value; None if there is none that this version knows."""
         try:
             return value and cls(Stored.model_validate_json(value.value), value.version, value.at)
         except ValidationError:

@@ -33,7 +33,7 @@ router = APIRouter()
 
 @with_filter
 class BulkFilter(Strict):
-    """Which tasks: those that match all given conditions. state: only for a cancel, as all others change dead tasks."""
+    """The tasks that match all given conditions. state: only for a cancel, as all others change dead tasks."""
 
     state: Literal["ready", "delayed", "blocked", "running", "stalled", "dead"] | None = None
 
@@ -52,7 +52,7 @@ class NewBulk(Strict):
 
 @with_filter
 class DeadFilter(Strict):
-    """Which dead tasks: those that match all given conditions. dry_run: only count them."""
+    """The dead tasks that match all given conditions. dry_run: only count them."""
 
     dry_run: bool = False
 

@@ -64,7 +64,7 @@ class Version(BaseModel):
 
 
 class Back(Strict):
-    """To which version a name goes back, and why."""
+    """The version to which a name goes back, and why."""
 
     version: int
     reason: str | None = None
@@ -77,7 +77,7 @@ class Written(BaseModel):
 
 
 class Context(BaseModel):
-    """For whom a flag is evaluated. targeting_key: the user or the service."""
+    """The user or the service for which a flag is evaluated. targeting_key: its name."""
 
     targeting_key: str | None = None
     attributes: dict[str, Any] = {}

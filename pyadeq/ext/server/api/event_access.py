@@ -1,4 +1,4 @@
-"""Whose events one may see: of which object, of which partitions, and with which role.
+"""The events that a caller may see: of which object, of which partitions, and with which role.
 
 Events say what has happened to which task, change, session and so on, and never their contents; see `pyadeq.tiers`.
 They do not say whose a task is. So for a scope of one user the server is asked, see `event_streams`. Such a scope gets

@@ -215,7 +215,7 @@ async def _of_all(
 
 
 def _place(last: Mapping[str, str]) -> str:
-    """Where a reader is: the id in the only stream, or that in each of them."""
+    """Return the place of a reader: the id in the only stream, or the id in each of several, with its tag."""
     return ",".join(f"{tag}:{id}" for tag, id in last.items()) if len(last) > 1 else next(iter(last.values()))
 
 

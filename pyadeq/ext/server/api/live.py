@@ -28,9 +28,9 @@ REST: Final = 1.0
 MOST_KEPT: Final = 1000
 """Events that wait for a listener. With more it is slow, and dropped."""
 MOST_LISTENERS: Final = 1000
-"""Of one process."""
+"""Streams of events that one process sends at a time, at most."""
 MOST_OF_ONE: Final = 200
-"""Of these, those of one owner of tokens, or of one user of a proxy."""
+"""Streams of events at one process for one owner of tokens, or one user of a proxy, at most."""
 START: Final = "0-0"
 
 
@@ -56,12 +56,12 @@ class Entry:
 
     @classmethod
     def of(cls, id: Any, fields: Any) -> Entry:
-        """From what the server has."""
+        """Read an entry from the id and the fields that the server has stored."""
         return cls.from_event(Event.from_entry(id, fields))
 
     @classmethod
     def from_event(cls, event: Event) -> Entry:
-        """Of an event."""
+        """Make an entry of an event."""
         return cls(event.id, event.event, event.ids, _json(shown(event)), _json(event), event)
 
 
@@ -162,7 +162,7 @@ class Live:
 
     @property
     def keys(self) -> list[str]:
-        """Of the streams that are read."""
+        """The keys of the streams that are read."""
         return list(self._streams)
 
     @contextmanager

@@ -36,7 +36,7 @@ PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "5XX": {"model": Problem, "description": "The service or its server has failed."},
 }
 COLUMNS: Final = "x-who-may"
-"""Where the description of an operation says who may do it."""
+"""The field in which the description of an operation says who may do it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 Show = Callable[[Access, Any], Awaitable[Any]]
@@ -287,7 +287,7 @@ def _row(kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The same of a value."""
+    """Return a value in plain types: a NamedTuple becomes an object, and an error its text."""
     if hasattr(value, "_asdict"):
         return {name: _plain(of) for name, of in value._asdict().items()}
     if isinstance(value, Exception):

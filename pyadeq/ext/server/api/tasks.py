@@ -73,7 +73,7 @@ class TaskPage(BaseModel):
 
 @with_filter
 class TaskQuery(BaseModel):
-    """Which tasks, and which page of them."""
+    """The conditions for tasks, and the page of them."""
 
     state: State | None = None
     cursor: str = Field("", max_length=2000)
@@ -298,7 +298,7 @@ async def _matching(
     cursor: str,
     limit: int,
 ) -> tuple[list[TaskView], str]:
-    """As `_page`, for somebody who must not learn of other users' tasks, or these words of restricted tasks.
+    """Find tasks for somebody who must not learn of other users' tasks, or these words of restricted tasks.
 
     A cursor names the task at which the server has stopped, and the index in which it looked. So the server is asked
     for one condition only, which does not depend on tasks that the reader may not know. The others are tested here.

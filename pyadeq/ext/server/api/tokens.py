@@ -95,7 +95,7 @@ Manages = Annotated[tuple[Config, Principal], Depends(manager)]
 
 
 def visible(tokens: list[tuple[str, Token]], who: Principal) -> TokenList:
-    """Those of these tokens that somebody may manage."""
+    """Return the tokens that somebody may manage, in the given order; at most MOST of them."""
     found = [(id, token) for id, token in tokens if not_given(who, token) is None]
     return TokenList(items=[_view(id, token) for id, token in found[:MOST]], complete=len(found) <= MOST)
 

@@ -123,7 +123,7 @@ class Managed(NamedTuple):
         return known
 
     async def all(self) -> dict[str, EndpointView]:
-        """Those that they manage."""
+        """Return the endpoints that the caller manages, by their ids."""
         found = (await self.webhooks.list()).items()
         return {
             id: _view(id, known.endpoint, known.failing, known.version)

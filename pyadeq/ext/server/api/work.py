@@ -1,4 +1,4 @@
-"""For workers without a client of their own: claim tasks, end them, and say that they still run.
+"""The API for workers without a client of their own: claim tasks, end them, and say that they still run.
 
 A claim gives the payload, whatever the tier of the task: the one who asks runs it, and tiers are about what others see.
 So the right `queue.work` is that of the program that does the work, not of people.

@@ -29,7 +29,7 @@ router = pages()
 
 
 class Numbers(BaseModel):
-    """Of one queue, or of all together.
+    """The numbers of one queue, or of all queues together.
 
     processed: attempts that ended, well or not. failed: those that did not end well. retries: those of them that were
     followed by another attempt. completed, cancelled: tasks that ended so. These five are totals; all others are how it

@@ -39,7 +39,7 @@ class Field(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its name in the form."""
+        """The name of the field in the form."""
         return f"{self.name}:{self.kind}" if self.kind else self.name
 
 

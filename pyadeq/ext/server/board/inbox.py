@@ -19,10 +19,10 @@ from pyadeq.ext.shared.change_text import title_of
 MOST_DOMAINS: Final = 50
 """Domains of one page."""
 PAGE: Final = 50
-"""Changes of a domain."""
+"""Changes of a domain that one page shows, at most."""
 READ_FOR: Final = 2.0
 WEIGHTS: Final = {"urgent": 1000, "high": 500, "normal": 100, "low": 0}
-"""Of a priority, as the server orders the inbox of a domain."""
+"""The weight of a priority in the order of an inbox; the server orders by the same weights."""
 OBSERVE: Final = "change.observe"
 
 router = pages()
@@ -98,7 +98,7 @@ def words_of(text: str) -> list[str]:
 
 
 def _whose(who: Principal, domain: str, wanted: str) -> str | None:
-    """Whose inbox of a domain they may see; None if none that is wanted. A scope of one user has its own only."""
+    """Return the user whose inbox of a domain they may see; None if none. A scope of one user has only its own."""
     for scope in [] if domain.startswith(OWN) else who.scopes_of(domain):
         own = (scope.user or who.name).lower()
         if OBSERVE in scope.rights and (scope.user is None or wanted in ("", own)):

@@ -18,7 +18,7 @@ Arrow = tuple[Node, Node]
 
 
 class Layout(NamedTuple):
-    """Where everything is.
+    """The positions of everything in a picture.
 
     places: the layer and the row of each node; rows of a layer are spread around 0.
     ways: for each arrow the places that it passes, from its start to its end.

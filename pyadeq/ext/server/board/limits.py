@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
     @property
     def pace(self) -> tuple[object, object]:
-        """Its rate as starts in a period of seconds, for a form; empty if it has none."""
+        """The rate for a form: starts, and the period in seconds that they are in; empty if the limit has none."""
         rate = self.limit.rate
         if rate is None:
             return "", ""

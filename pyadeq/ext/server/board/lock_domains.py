@@ -103,7 +103,7 @@ async def domain(
 
 @router.get("/locks/{domain:adeq_segment}/resources/{resource:adeq_segment}")
 async def resource(request: Request, access: Observed, resource: Annotated[str, Path()]) -> Response:
-    """Who holds a resource, and who waits for it, in order."""
+    """The page of a resource: who holds it, and who waits for it, in order."""
     looks: Looks = request.app.state.looks
 
     async def shown() -> Any:

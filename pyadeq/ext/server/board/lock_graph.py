@@ -84,7 +84,7 @@ def picture(edges: Sequence[Edge], link: Callable[[Node], str]) -> Picture:
 
 
 def _arrows(wait: Wait) -> Iterable[tuple[tuple[Node, Node], int]]:
-    """From an owner to the resource, and on to its holder. Somebody who waits ahead has an arrow only in a deadlock:
+    """Yield arrows from an owner to the resource and on to its holder. A waiter ahead has an arrow only in a deadlock:
     otherwise a lock with many waiters would be a long chain.
     """
     owner: Node = ("owner", wait.edge.owner)

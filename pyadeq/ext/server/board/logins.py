@@ -30,7 +30,7 @@ IDLE: Final = 12 * 3600.0
 LIFETIME: Final = 7 * 86_400.0
 CODE_LIFETIME: Final = 3600.0
 MOST_LOGINS: Final = 100
-"""Of one token; a new one ends the one that would end first."""
+"""Logins of one token, at most. A new one ends the one that would end first."""
 KNOWN_FOR: Final = 3.0
 """Seconds for which a login is not looked up again. After a logout elsewhere, it lasts so much longer."""
 MOST_KNOWN: Final = 10_000

@@ -35,7 +35,7 @@ lacks_names: ContextVar[bool] = ContextVar("lacks_names", default=False)
 
 
 class Looks:
-    """Of one process: what was read lately. Who asks for the same at the same time waits for the same read."""
+    """The recent reads of one process. Requests for the same data at the same time wait for the same read."""
 
     def __init__(self, gate: Gate, naming: Naming) -> None:
         self._gate = gate

@@ -15,11 +15,11 @@ class Rest(Convertor[str]):
     regex = "(?!v1/|do/).*"
 
     def convert(self, value: str) -> str:
-        """From the path."""
+        """Return the value from the path, unchanged."""
         return value
 
     def to_string(self, value: str) -> str:
-        """Into a path."""
+        """Return the value for the path, unchanged."""
         return value
 
 

@@ -24,11 +24,11 @@ SPANS: Final[dict[Span, tuple[str, int, int]]] = {
     "24h": ("24 hours", 24 * 3600, 900),
     "30d": ("30 days", 30 * 86_400, 6 * 3600),
 }
-"""In words, in seconds, and the seconds of a step. None has more than 120 steps."""
+"""Spans of the past: each in words, in seconds, and the seconds of a step. None has more than 120 steps."""
 DRAWN_FOR: Final = 30.0
 """Seconds for which the past is remembered. It has one snapshot in a minute."""
 ASKED_FOR: Final = 5.0
-"""The same of the settings."""
+"""Seconds for which the settings are remembered."""
 MOST_LANES: Final = 50
 MOST_MARKS: Final = 20
 MOST_PARTITIONS: Final = 64

@@ -81,7 +81,7 @@ async def task(request: Request, access: api.Observed, id: api.Id) -> Response:
 
 @router.post("/queues/{queue:adeq_segment}/tasks/{id:adeq_segment}/reveal")
 async def reveal(request: Request, access: api.Observed, id: api.Id) -> Response:
-    """The same with all that its tier hides, once: the event that says who has seen it is written first."""
+    """A task with all that its tier hides, once: the event that says who has seen it is written first."""
     return await _page(request, access, await api.reveal(access, id), revealed=True)
 
 

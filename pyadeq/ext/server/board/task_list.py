@@ -33,7 +33,7 @@ FIRST: Final[tuple[State, ...]] = ("running", "ready", "delayed", "blocked", "de
 LISTED_FOR: Final = 2.0
 """Seconds for which a page is remembered."""
 SEARCHED_FOR: Final = 10.0
-"""The same for one that has looked at many tasks."""
+"""Seconds for which a page is remembered whose search has looked at many tasks."""
 
 CONDITIONS: Final = tuple(TaskFilter.__annotations__)
 router = pages()

@@ -207,7 +207,7 @@ class Webhooks:
     def replay_part(
         self, id: str, since: Moment, until: Moment | None = None, cursor: str = ""
     ) -> tuple[Replayed, str]:
-        """As `replay_range`, but look at some 5,000 events only. Returns also a cursor for the next call.
+        """Replay as `replay_range` does, but look at some 5,000 events only. Returns also a cursor for the next call.
 
         The cursor is empty after the last part.
         """

@@ -23,7 +23,7 @@ PLAIN = {
     "delegate": ("change.delegated", {"ok"}),
     "reassign": ("change.reassigned", {"ok"}),
 }
-"""By verb: the event of a call, and the answers after which there is one."""
+"""The event of each verb's call, and the answers after which there is one."""
 
 
 class Effect(NamedTuple):

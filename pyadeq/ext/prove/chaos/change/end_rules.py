@@ -98,7 +98,7 @@ def _can_answer(told: Told, id: str, record: dict[str, Any], person: str) -> boo
 
 
 def changes_at_rest(case: Case, found: Finding) -> None:
-    """In the end no run is left behind: where its applier was lost, its lease has ended it."""
+    """No run is left behind in the end: if its applier was lost, its lease has ended it."""
     if not case.drained:
         return
     told = case.view(Told)

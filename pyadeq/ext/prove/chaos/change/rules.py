@@ -328,7 +328,7 @@ def _count(told: Told) -> Counter[Effect]:
 
 
 def _promised(told: Told) -> dict[Effect, list[Op]]:
-    """For each effect the calls whose answers have promised it, each once."""
+    """Return the calls whose answers have promised an effect, by the effect. Each call is there once."""
     found: defaultdict[Effect, dict[str, Op]] = defaultdict(dict)
     for one in told.calls.done:
         if one.sure:

@@ -22,7 +22,7 @@ class Grant(NamedTuple):
 
 
 def locked_while_applied(case: Case, found: Finding) -> None:
-    """Where the server verifies locks, a run begins only while its applier holds all of them alone.
+    """A run begins only while its applier holds all of its locks alone, if the server verifies locks.
 
     The lease does not outlast them: if they expire, nobody else is granted one before the run ends, or its lease. An
     applier may release its locks earlier, and an operator may take them away; the next heartbeat ends the run.

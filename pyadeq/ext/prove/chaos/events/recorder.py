@@ -8,7 +8,7 @@ from pyadeq.asyncio import Events, Result
 from pyadeq.ext.prove.chaos.noun_recorder import Recorded
 
 BOUND = 100
-"""Of memory: how many events the stream keeps, about."""
+"""The bound of the stream: how many events it keeps, about."""
 
 
 def namespace_of(domain: str) -> str:
@@ -17,7 +17,7 @@ def namespace_of(domain: str) -> str:
 
 
 def stream_of(adeq: Any, domain: str) -> Any:
-    """Its events, of either kind of client."""
+    """Return the events of the namespace, of either kind of client."""
     return adeq.events("config", namespace_of(domain))
 
 

@@ -180,13 +180,13 @@ class Hits:
         return self.variants.get((rule, hit.limit, hit.period_ms), ())
 
     def algorithm(self, rule: str, hit: Hit) -> str:
-        """That of the rule that has answered; nothing if it is not known."""
+        """Return the algorithm of the rule that has answered; empty if it is not known."""
         found = {one.algorithm for one in self.variant(rule, hit)}
         return found.pop() if len(found) == 1 else ""
 
 
 class Kept:
-    """Which hits are still known to a later one: no refund, reset or loss has come between."""
+    """The hits that a later one still knows: no refund, reset or loss has come between."""
 
     def __init__(self, hits: Hits, subject: Subject) -> None:
         self._back = sorted(subject.given_back)
@@ -221,7 +221,7 @@ def loses(mark: Mark, op: Op) -> bool:
 
 
 def pace_us(hit: Hit) -> int:
-    """Between two hits of gcra."""
+    """Return the microseconds between two hits of gcra, rounded up."""
     return ceil(hit.period_ms * 1000 / hit.limit)
 
 

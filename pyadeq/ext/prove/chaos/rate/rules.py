@@ -178,7 +178,7 @@ def _name(key: Key) -> str:
 
 
 def _suffix_minima(values: list[int]) -> list[int]:
-    """For each place the least value from there on."""
+    """Return for each place, from 0, the least value from there on."""
     found = list(values)
     for at in range(len(found) - 2, -1, -1):
         found[at] = min(found[at], found[at + 1])
@@ -368,7 +368,7 @@ def _latest_end(case: Case, hits: Hits, key: Key, rid: str, ends: float) -> floa
 
 
 def _deadline(op: Op, rid: str) -> int | None:
-    """Until when a lease was renewed (ms), if it was."""
+    """Return until when a lease was renewed, in ms since the epoch; None if it was not."""
     for item, told in zip(op.asked["item"], op.answer.get("items", ()), strict=False):
         if item["lease"] == rid and told["status"] == "renewed":
             return round(float(told["deadline"]) * 1000)

@@ -82,7 +82,7 @@ class Login:
 
     @property
     def handle(self) -> str:
-        """That of its first id."""
+        """The handle of the login's first id."""
         return handle_of(self.hashes[0])
 
     @property

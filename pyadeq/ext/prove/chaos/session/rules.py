@@ -197,7 +197,7 @@ def _check_reads(login: Login, done: dict[int, list[Op]], found: Finding) -> Non
 
 
 def sessions_end_in_time(case: Case, found: Finding) -> None:
-    """By the server's clock, no session outlives its lifetime, its time without use, or as an older id its grace.
+    """No session outlives its lifetime, its time without use, or as an older id its grace, by the server's clock.
 
     A use counts for as long as a second copy of the call may arrive.
     """
