@@ -92,7 +92,7 @@ class {model}(Model):
 
 
 def generate() -> dict[Path, str]:
-    """Path -> text of every generated file."""
+    """Return the text of every generated file, by its path."""
     rows = {noun: _rows(noun) for noun in NOUNS}
     folder = ROOT / "pyadeq/models"
     files = {folder / f"{noun}_settings.py": _models(noun, rows[noun]) for noun in NOUNS}

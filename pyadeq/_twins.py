@@ -125,7 +125,7 @@ class Home:
     """Threads share what a client has."""
 
     def has_moved(self) -> bool:
-        """False."""
+        """Return False: a client of threads has no event loop that could change."""
         return False
 
 
@@ -243,7 +243,7 @@ class aio_Later(Generic[T]):
         self._future: asyncio.Future[T] = patience.loop.create_future()
 
     def set(self, value: T) -> None:
-        """Set it, unless that is done."""
+        """Set the value, unless it is set."""
         if not self._future.done():
             self._future.set_result(value)
 
@@ -387,11 +387,11 @@ class Gate:
         pass
 
     def enter(self) -> bool:
-        """True."""
+        """Return True: there is always a place."""
         return True
 
     def leave(self) -> None:
-        """Nothing was taken."""
+        """Do nothing: `enter` took no place."""
 
 
 def aio_takes(callback: object) -> bool:
@@ -447,7 +447,7 @@ class aio_Bell:
         )
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: there is nothing to close."""
 
     async def _unless_rung(
         self, work: Callable[..., Coroutine[Any, Any, Any]], *args: Any, seconds: float, **kwargs: Any

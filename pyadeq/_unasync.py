@@ -52,7 +52,7 @@ RULES = (*CALLS, *NAMES)
 
 
 def generate() -> dict[Path, str]:
-    """Path -> text of every generated file."""
+    """Return the text of every generated file, by its path."""
     rules = [(re.compile(pattern), new) for pattern, new in RULES]
     unused = {pattern for pattern, _ in RULES} | ASYNC_ONLY
     files: dict[Path, str] = {}

@@ -56,7 +56,7 @@ class Ends:
             self._began[lease.token] = self._began[lease.token][0], trace
 
     def forget(self, lease: Lease) -> None:
-        """Log nothing."""
+        """Forget a run whose end is not to be logged."""
         self._began.pop(lease.token, None)
 
     def end(self, lease: Lease, outcome: str, failure: Failure | None = None) -> None:

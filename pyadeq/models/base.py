@@ -297,7 +297,7 @@ def given(name: str, data: bytes | None) -> dict[str, Any]:
 
 
 def in_base64(data: bytes | None) -> str:
-    """Bytes as text."""
+    """Return bytes as text in base64."""
     return b64encode(data or b"").decode()
 
 

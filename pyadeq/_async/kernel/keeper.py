@@ -88,7 +88,7 @@ class Keeper(Generic[H]):
         self._processes: dict[int, Process[H]] = {}
 
     async def _renew_some(self, held: Sequence[H]) -> None:
-        """Renew these: prolong or lose each."""
+        """Renew these leases: prolong or lose each."""
         raise NotImplementedError
 
     def closed_error(self) -> ClientClosed:
@@ -103,7 +103,7 @@ class Keeper(Generic[H]):
         return process
 
     def add(self, one: H) -> None:
-        """Renew it from now on."""
+        """Renew a lease from now on."""
         process = self._process
         with process.lock:
             if self.closed:
@@ -127,7 +127,7 @@ class Keeper(Generic[H]):
                 process.changed.set()
 
     def drop(self, one: H) -> None:
-        """Renew it no more."""
+        """Stop renewing a lease."""
         with self._process.lock:
             self._process.held.pop(one.rid, None)
 
@@ -230,7 +230,7 @@ class Keeper(Generic[H]):
         self.tell(one)
 
     def tell(self, one: H) -> None:
-        """Call its `on_lost`."""
+        """Call the `on_lost` of a lease."""
         if one.on_lost:
             try:
                 if rest := aio_follow(one.on_lost(one)):

@@ -59,5 +59,5 @@ def compare_versions(left: Version, operator: str, right: Version) -> bool:
 
 
 def _rank(identifier: str) -> tuple[int, int | str]:
-    """Numbers are older than words."""
+    """Return the sort key of a part of a version: numbers come before words."""
     return (0, int(identifier)) if identifier.isdecimal() else (1, identifier)

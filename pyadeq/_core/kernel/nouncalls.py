@@ -108,7 +108,7 @@ class NounCalls:
         )
 
     def migrate(self, done: bool = False) -> Call[Layout]:
-        """done: everything that was stored is rewritten."""
+        """Build a call that migrates the layout. done: everything that was stored is rewritten."""
         return self.call("migrate", layout, done=done)
 
 

@@ -11,7 +11,7 @@ from pyadeq.models.base import shown_json
 LARGEST = 16_384
 """Bytes of the stored JSON. Of a larger one, only the description is stored."""
 LONGEST = 1000
-"""Characters of a description."""
+"""Characters of a description, at most."""
 VALUES = ("default", "const", "enum", "example", "examples")
 
 

@@ -293,7 +293,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         return self.ask("abandon", statuses, item=ids, rid=rid)
 
     def cancel(self, ids: Sequence[str], rid: str | None = None, *, tree: bool = False) -> Call[list[CancelStatus]]:
-        """tree: also their children, and theirs."""
+        """Build a cancel of tasks. tree: also their children, and the children of these."""
         return self.ask("cancel", statuses, item=ids, rid=rid, tree=tree)
 
     def run_now(self, ids: Sequence[str], rid: str | None = None) -> Call[list[RunNow]]:
@@ -361,7 +361,7 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         capacity: int | None = None,
         rid: str | None = None,
     ) -> Call[list[SteerStatus]]:
-        """Values that are None stay unchanged."""
+        """Build a call that steers workers. Values that are None stay unchanged."""
         return self.ask("steer", statuses, item=workers, rid=rid, mode=mode, capacity=capacity)
 
     def configure(
@@ -382,5 +382,5 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
     def list(
         self, state: State | None = None, *, cursor: str = "", limit: int = 100, **filter: Unpack[TaskFilter]
     ) -> Call[Page]:
-        """At least one of state, user, tag and parent is required."""
+        """Build a call for one page of tasks. At least one of state, user, tag and parent is required."""
         return self.call("list", replies.page, state=state, cursor=cursor, limit=limit, **filter)

@@ -16,7 +16,7 @@ from pyadeq.models.queue import QueueOverview, QueueStats
 from pyadeq.models.worker import WorkerInfo
 
 MOST: Final = 512
-"""Partitions of a queue."""
+"""Partitions of a queue, at most."""
 
 WHOLE: Final = "-"
 """The tag of the queue's own base, the only partition of an unpartitioned queue."""
@@ -25,7 +25,7 @@ _BITS = MOST.bit_length() - 1
 _WIDTH = SLOTS // MOST
 
 DECIDERS: Final = ("ordering_key", "idempotency_key", "unique", "scope")
-"""Keys that are kept in one partition."""
+"""Options whose key decides the partition: all tasks with one key are in one partition."""
 
 Home = tuple[str, ...]
 """The tags of a task's partitions: in earlier epochs, the earliest first, and in the current one."""

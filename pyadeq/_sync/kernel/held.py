@@ -72,5 +72,5 @@ class Held:
         self.until = sent + left * (1 - MARGIN)
 
     def lose(self, why: str) -> None:
-        """Note that it is lost from now on."""
+        """Note that the lease is lost from now on, and why."""
         self._why_lost = self._why_lost or why

@@ -132,7 +132,7 @@ class Producing(Following, ById):
             raise
 
     def _enqueue_calls(self, tasks: Iterable[Any], rid: str | None, **pairs: Any) -> Iterable[Call[list[PlainReceipt]]]:
-        """pairs: further options of each task."""
+        """Yield the calls of an enqueue. pairs: further options of each task."""
         refuse_single("tasks", tasks)
         call_rid = rid or new_ulid()
         rest = enumerate(tasks)

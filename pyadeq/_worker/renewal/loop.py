@@ -38,7 +38,7 @@ class LoopRenewal:
         self._rounds: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Renew from now on."""
+        """Begin to renew leases."""
         self._rounds = asyncio.create_task(self._go_on())
 
     def hold(self, leases: Iterable[Held], lease: float) -> None:
@@ -47,16 +47,16 @@ class LoopRenewal:
         self.held.update((one[1] if isinstance(one, tuple) else one.token, one) for one in leases)
 
     def drop(self, tokens: Iterable[str]) -> None:
-        """Renew these no more."""
+        """Stop renewing the leases with these tokens."""
         for token in tokens:
             self.held.pop(token, None)
 
     def ask(self) -> None:
-        """Have the next round begin now."""
+        """Begin the next round of renewals now."""
         self._asked.set()
 
     async def stop(self) -> None:
-        """Renew no more."""
+        """Stop renewing leases."""
         if self._rounds:
             self._rounds.cancel()
             await asyncio.gather(self._rounds, return_exceptions=True)
@@ -76,7 +76,7 @@ class LoopRenewal:
                 wanted = wanted and not well
 
     async def _round(self) -> bool:
-        """Renew all; whether there was an answer."""
+        """Renew all leases. Returns whether there was an answer."""
         began, held = monotonic(), self.held.copy()
         try:
             heard = await self._queue.workers.beat(

@@ -61,11 +61,11 @@ class ThreadRenewal:
             self.ask()  # the current pause may be longer than the new lease
 
     def drop(self, tokens: Iterable[str]) -> None:
-        """Renew these no more."""
+        """Stop renewing the leases with these tokens."""
         self._renewal.drop(tokens)
 
     def ask(self) -> None:
-        """Renew now."""
+        """Begin the next round of renewals now."""
         self._there(self._renewal.ask)
 
     async def stop(self) -> None:

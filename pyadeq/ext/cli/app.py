@@ -104,7 +104,7 @@ class Commands(Root):
             self.listed = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """None if there is no such command."""
+        """Return the command of this name; None if there is none."""
         if cmd_name not in self.list_commands(ctx):
             return None
         if self.listed:

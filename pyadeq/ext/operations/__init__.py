@@ -26,4 +26,4 @@ from pyadeq.ext.operations.row import Operation
 
 TABLES: Final = (names, tasks, queues, kinds, locks, changes, sessions, rates, configs, events, tokens, webhooks)
 ALL: Final[dict[str, Operation]] = {one.id: one for table in TABLES for one in table.OPERATIONS}
-"""Each by its id."""
+"""Every operation, by its id."""

@@ -138,7 +138,7 @@ class Operation:
 
     @cached_property
     def verb(self) -> str:
-        """GET, POST, PUT, PATCH or DELETE."""
+        """The method of HTTP: GET, POST, PUT, PATCH or DELETE."""
         return self.at.split()[0]
 
     @cached_property

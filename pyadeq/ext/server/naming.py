@@ -25,12 +25,12 @@ class Naming:
         """Whether a list of names has all of them, and is read without a scan."""
 
     def start(self) -> None:
-        """Begin, unless it works already."""
+        """Begin to read names, unless that runs already."""
         if self._work is None or self._work.done():
             self._work = asyncio.ensure_future(self._run())
 
     def stop(self) -> None:
-        """End it."""
+        """Stop reading names."""
         if self._work is not None:
             self._work.cancel()
 

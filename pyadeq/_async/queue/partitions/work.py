@@ -118,7 +118,7 @@ class TakingPart(Settling):
         return await self._settle(lease, lambda queue: queue.snooze(lease, delay))
 
     async def _settle(self, lease: Held, act: Callable[[Queue], Awaitable[T]]) -> T:
-        """Call it for the partition of the lease."""
+        """Call a method of the partition that has the lease."""
         lost = LeaseLost()
         async for tag in self._where_it_may_be(lease):
             try:

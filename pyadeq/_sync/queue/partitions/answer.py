@@ -58,14 +58,14 @@ class Answer:
     def correct(
         self, acks: Iterable[int], statuses: Iterable[Any], fails: Iterable[int], failed: Iterable[Failed]
     ) -> None:
-        """Replace the answers for these."""
+        """Replace the answers of the acks and fails at these indexes; 0 is the first."""
         for index, status in zip(acks, statuses, strict=True):
             self._acks[index] = status
         for index, one in zip(fails, failed, strict=True):
             self._fails[index] = one
 
     def lose(self, error: AdeqError, acks: Iterable[int], fails: Iterable[int]) -> None:
-        """Note that the outcome of these is unknown."""
+        """Note that the outcome of the acks and fails at these indexes is unknown; 0 is the first."""
         self.lost = error
         ack_tokens, fail_tokens = self._tokens
         self._unanswered.update([ack_tokens[index] for index in acks] + [fail_tokens[index] for index in fails])

@@ -119,7 +119,7 @@ class TakingPart(Settling):
         return self._settle(lease, lambda queue: queue.snooze(lease, delay))
 
     def _settle(self, lease: Held, act: Callable[[Queue], T]) -> T:
-        """Call it for the partition of the lease."""
+        """Call a method of the partition that has the lease."""
         lost = LeaseLost()
         for tag in self._where_it_may_be(lease):
             try:

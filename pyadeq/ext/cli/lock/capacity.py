@@ -36,7 +36,7 @@ def ls(adeq: Adeq, domain: ThisDomain = DEFAULT) -> Lines:
 
 
 def _rows(adeq: Adeq, locks: Locks) -> list[tuple[dict[str, object], tuple[str, ...]]]:
-    """Each for programs, and for people."""
+    """Return each capacity as a row for programs and a row for people, by name."""
     names = sorted(name.decode() for name, _ in adeq.client.hscan_iter(f"{locks.base}:capacity"))
     rows: list[tuple[dict[str, object], tuple[str, ...]]] = []
     for start in range(0, len(names), BATCH):

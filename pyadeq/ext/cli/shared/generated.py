@@ -127,7 +127,7 @@ def _parameter(name: str, annotation: Any, default: Any = Parameter.empty) -> Pa
 
 
 def _parameters(script: Script, docs: Mapping[str, str]) -> Iterator[Parameter]:
-    """docs: what is said of the settings."""
+    """Yield the parameters of a command. docs: the help of the settings."""
     for argument in script.args:
         if argument.name in FILLED_IN:
             continue

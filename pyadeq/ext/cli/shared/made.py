@@ -42,9 +42,9 @@ TYPES: Mapping[str, Any] = {
     "tasks": list[str],
 }
 OPTIONS = {"start": "--from", "follow": "--task", "text": "--message", "assessed_by": "--by"}
-"""Options that are not called as the argument."""
+"""The options of arguments that have another name than the argument."""
 TOLD = {"same": "unchanged"}
-"""Statuses in sentences."""
+"""The words for statuses in sentences."""
 CHECKED: Mapping[str, NameType] = {
     "schedule": "name",
     "policy": "name",
@@ -63,9 +63,9 @@ SETTINGS = "Show the settings; with options, change those, and create what has t
 MOST_KNOWN = 1000
 """Names that are compared with one that is not there."""
 NAMED = 5
-"""Names in a question."""
+"""Names that a sentence shows, at most."""
 AT_ONCE = 100
-"""Names in a call that takes several."""
+"""Names that one call takes, at most."""
 COMPLETED: Mapping[str, Any] = {"schedules": schedule_names, "limits": limit_keys, "policies": policy_names}
 """What completes the names of entries."""
 

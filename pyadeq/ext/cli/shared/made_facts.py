@@ -14,6 +14,6 @@ Facts = Mapping[str, Any]
 
 @cache
 def made() -> Mapping[str, Mapping[str, Facts]]:
-    """All of them, by noun and verb."""
+    """Return the facts of all generated commands, by noun and verb."""
     found: dict[str, dict[str, Facts]] = json.loads(FILE.read_text())
     return found

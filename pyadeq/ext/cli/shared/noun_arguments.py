@@ -40,7 +40,7 @@ def named(noun: str, listing: str, first: str = "") -> Found:
 
 
 def not_own(noun: str) -> Read:
-    """Names with records of a service are refused."""
+    """Make an annotation that refuses names with records of a service."""
     option = f"--{library().manifest['nouns'][noun]['field']}"
 
     def read(name: str) -> str:

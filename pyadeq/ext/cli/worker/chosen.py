@@ -32,7 +32,7 @@ class Chosen:
 
     @property
     def workers(self) -> list[Worker | Options]:
-        """All of them."""
+        """The workers that were added, in order."""
         return list(self._workers.values())
 
     @property

@@ -40,7 +40,7 @@ class Rollback:
                 queue.admin.pause()
 
     def resume(self) -> None:
-        """Let them be as they were."""
+        """Set each paused queue to its mode before the pause."""
         for name, value in self._escrow.about().items():
             if name.startswith("paused:") and value:
                 admin = self._adeq.queue(name.removeprefix("paused:")).admin

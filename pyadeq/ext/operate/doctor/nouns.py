@@ -50,7 +50,7 @@ def others() -> dict[str, dict[str, Any]]:
 
 
 def look(adeq: Adeq, noun: str, seconds: float) -> list[Stored]:
-    """All of a noun, as far as that takes no longer."""
+    """Find the objects of a noun, for this many seconds at most."""
     until = monotonic() + seconds
     names = find_names(adeq, noun, seconds, partitions=True, scan=True).names[:MOST]
     wrong = _wrong(adeq, noun, until)

@@ -52,7 +52,7 @@ class Damage(BaseModel):
 
     @property
     def found(self) -> int:
-        """All that was wrong."""
+        """The number of all faults that were found."""
         return self.lost + self.twice + self.leases + self.lines + self.lanes + self.runs
 
 

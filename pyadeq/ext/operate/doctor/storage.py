@@ -183,7 +183,7 @@ def _lost_by_a_crash(facts: Facts) -> str:
 
 
 def _size(count: float) -> str:
-    """Bytes in the unit that suits them."""
+    """Return a number of bytes as text, in a fitting unit."""
     units = ["B", "KiB", "MiB", "GiB", "TiB"]
     while count >= 1000 and len(units) > 1:
         count /= 1024

@@ -94,7 +94,7 @@ def check_posts(facts: PostFacts, reads: Sequence[Read]) -> Finding:
 
 
 def post_facts(adeq: Adeq) -> PostFacts:
-    """Ask for it."""
+    """Ask the server for the facts about posts."""
     groups = adeq.queue(QUEUE).dead.summary().groups
     dead = sum(one.count for one in groups if one.reason not in NEVER_WANTED)
     return PostFacts(len(Posts(adeq).list()), dead, stuck_in(adeq, NAMESPACE), refused_in(adeq, QUEUE))

@@ -10,7 +10,7 @@ from pyadeq.ext.operate.metrics.rules import ALERTS, QUANTILES
 from pyadeq.ext.operate.metrics.table import BOARD, Metric, Panel
 
 WIDTH: Final = 24
-"""Columns of Grafana's grid."""
+"""Columns of the grid of Grafana."""
 ACROSS: Final = 3
 """Panels beside each other."""
 HEIGHT: Final = 8

@@ -20,7 +20,7 @@ PAGE: Final = 1000
 MOST: Final = 100_000
 """What a round counts, and events that it reads from one stream, at most."""
 FIRST_ID: Final = "!"
-"""No id is before it in the order of a set."""
+"""A text that comes before every id in the order of a set."""
 
 
 async def of_events(adeq: Adeq, stream: str, events: Iterable[Event]) -> list[Happened]:

@@ -8,7 +8,7 @@ from pyadeq.ext.prove.bench.scene import PAYLOAD, Command, Scene
 
 PIPELINE = 100
 Steps = tuple[Callable[[], object], Callable[[], object]]
-"""Putting all in, and taking all out."""
+"""Two functions: the first puts everything in, the second takes everything out."""
 
 
 def stream(scene: Scene, key: str, tasks: int, payload: bytes = PAYLOAD) -> Steps:

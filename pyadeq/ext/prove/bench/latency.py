@@ -40,7 +40,7 @@ def latency(scene: Scene) -> Iterator[Figure]:
 
 
 def _samples(scene: Scene, load: int) -> list[float]:
-    """Milliseconds of each."""
+    """Return the milliseconds from enqueue to handler of each sample."""
     with scene.queue() as queue, working(scene.url, queue.name, CONCURRENCY), _loaded(queue, load):
         sent: dict[str, int] = {}
         for number in range(WARM_UP + SAMPLES):

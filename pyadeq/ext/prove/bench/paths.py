@@ -35,7 +35,7 @@ class Stage:
         return self.count * self.size
 
     def in_calls(self, values: Sequence[Any]) -> list[Sequence[Any]]:
-        """Values by the calls that have them."""
+        """Split values into groups, one for each call."""
         return [values[start : start + self.size] for start in range(0, len(values), self.size)]
 
     def in_line(self, more: int = 0) -> list[Sequence[str]]:
@@ -44,7 +44,7 @@ class Stage:
         return self.in_calls([one.id for one in receipts])
 
     def leased(self) -> list[Sequence[Lease]]:
-        """Leases of tasks that were waiting."""
+        """Enqueue tasks and claim them. Returns their leases, in groups for calls."""
         fill(self.queue, self.all)
         return self.in_calls(take(self.queue, self.all))
 
@@ -139,7 +139,7 @@ def _rids(at: Stage, who: str) -> list[str]:
 
 
 def _acquire(at: Stage, who: str = "first", mode: Any = "exclusive", each: int = 1) -> Calls:
-    """each: how many get the same lock."""
+    """Build acquires of all requests. each: how many requests name the same lock."""
     issued_ms = round(at.locks.stats().now * 1000)
     return [
         at.locks.calls.acquire(

@@ -19,12 +19,12 @@ _CHANGES: Final = "change"  # which has much to do, and so processes of its own 
 
 
 async def be_guest(client: Client) -> None:
-    """Sessions, rates and so on in one process."""
+    """Play the roles of sessions, rates and so on in one process."""
     await asyncio.gather(*(part.play(client) for word, part in PARTS.items() if word != _CHANGES))
 
 
 async def help_out(client: Client) -> None:
-    """All that has no process of its own."""
+    """Play all roles that have no process of their own."""
     await asyncio.gather(operate(client), PARTS[_CHANGES].play(client), be_guest(client))
 
 

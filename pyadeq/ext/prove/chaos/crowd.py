@@ -94,7 +94,7 @@ class Crowd:
         return [agent for agent in self.agents if agent.role in roles and agent.thaw_at is None and agent.alive]
 
     def kill(self, agent: Agent) -> None:
-        """End it with SIGKILL."""
+        """End an agent with SIGKILL."""
         agent.killed = True
         self._signal(agent, signal.SIGKILL)
         self._await_end([agent], GONE)
@@ -130,7 +130,7 @@ class Crowd:
         return [f"{agent.name} ended with {agent.status}: {agent.last_words}" for agent in failed]
 
     def close(self) -> None:
-        """End those that are left."""
+        """End the agents that are left."""
         assert self._nursery.stdin
         assert self._nursery.stdout
         self._nursery.stdin.close()

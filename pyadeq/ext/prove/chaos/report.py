@@ -83,7 +83,7 @@ def report_on(history: History, verdict: Verdict, *, faults: Mapping[str, int] |
 
 
 def together(reports: Iterable[Report]) -> Report:
-    """Several runs as one."""
+    """Return one report of several runs."""
     whole = Report(ok=True)
     for one in reports:
         whole.ok &= one.ok

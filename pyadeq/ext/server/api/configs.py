@@ -39,7 +39,7 @@ class Value(BaseModel):
 
 
 class Values(BaseModel):
-    """Values by name."""
+    """The values of names."""
 
     items: dict[str, Value]
 

@@ -13,11 +13,11 @@ from pyadeq.ext.server.gate import Access
 from pyadeq.keys import check_name
 
 MOST: Final = 100
-"""Limits, and users with a weight, of a queue."""
+"""Limits that a page shows, and users with a weight, at most."""
 MOST_TASKS: Final = 200
 """Running and blocked tasks that are looked at for a key."""
 PERIODS: Final = (1, 60, 3600, 86_400)
-"""Seconds."""
+"""The periods of rates in forms, in seconds."""
 EACH: Final = ":*"
 """The end of a limit that applies to each key of a kind."""
 

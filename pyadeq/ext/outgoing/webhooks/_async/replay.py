@@ -32,7 +32,7 @@ class Replayed(NamedTuple):
     waiting: int = 0
 
     def and_also(self, more: Replayed) -> Replayed:
-        """Both together."""
+        """Return the sums of both."""
         return Replayed(self.sent + more.sent, self.waiting + more.waiting)
 
 

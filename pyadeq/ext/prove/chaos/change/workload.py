@@ -395,5 +395,5 @@ ROLES: Final[Mapping[str, Play]] = {"proposer": propose, "voter": vote, "applier
 
 
 async def take_part(client: Client) -> None:
-    """All of it in one process."""
+    """Play all roles of changes in one process."""
     await asyncio.gather(*(play(client) for play in ROLES.values()))
