@@ -127,7 +127,7 @@ class TaskUpdate(Model):
 
     @property
     def attempt(self) -> int:
-        """The number of the last run, counted as in `TaskView.attempts`; 0 before the first one."""
+        """The number of the current or last run, counted as in `TaskView.attempts`; 0 before the first one."""
         return 0 if self.task is None else self.task.attempts
 
     @property

@@ -17,7 +17,7 @@ from pyadeq.models.base import Seconds, encode, to_ms
 from pyadeq.models.config import ConfigValue, ConfigVersion
 
 MOST = 50
-"""How many names one read has."""
+"""How many names one read has, at most."""
 
 
 class Config(Noun):

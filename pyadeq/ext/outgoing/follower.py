@@ -1,4 +1,4 @@
-"""Makes messages of events, read by a group of each stream that an endpoint wants. Any number of processes may follow.
+"""Turns events into messages: a group reads each stream that an endpoint wants. Any number of processes may follow.
 
 A batch of events is acknowledged after its messages are enqueued. If a process dies between the two, the events come
 again, and their messages have the ids that exist already.

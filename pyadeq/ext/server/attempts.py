@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fastapi import Request
 
 MOST: Final = 10
-"""Failed attempts within a period; further ones are refused unseen."""
+"""Failed attempts within a period, at most; further ones are refused unseen."""
 PERIOD: Final = 60.0
 MOST_KEYS: Final = 10_000
 NETWORK_V6: Final = 64

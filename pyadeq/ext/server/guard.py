@@ -23,7 +23,7 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITE: Final = frozenset({"same-origin", "none"})
 """Values of Sec-Fetch-Site: this site, or a person at the address bar."""
 MOST_URL: Final = 64 * 1024
-"""Bytes of the path and the query."""
+"""Bytes of the path and the query, at most."""
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:.]+\]")
 
 

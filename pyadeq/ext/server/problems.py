@@ -66,7 +66,7 @@ STATUSES: Final[dict[type[AdeqError], int]] = {
 """The HTTP status of each error, special classes first. All others are 409: the call contradicts what is stored."""
 FULL: Final = "OOM"
 MOST_FAULTS: Final = 20
-"""Values that a problem names."""
+"""Values that a problem names, at most."""
 _CODES: Final = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 408: "TOO_SLOW", 413: "TOO_LARGE"}
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

@@ -61,7 +61,7 @@ SHORT = {"reason": ("--message", "-m"), "text": ("-m",)}
 METAVARS = {"string": "TEXT", "content": "TEXT", "strings": "TEXT", "int": "N"}
 SETTINGS = "Show the settings; with options, change those, and create what has them if it does not exist."
 MOST_KNOWN = 1000
-"""Names that are compared with one that is not there."""
+"""Names that are compared with one that is not there, at most."""
 NAMED = 5
 """Names that a sentence shows, at most."""
 AT_ONCE = 100

@@ -26,7 +26,7 @@ SEPARATOR: Final = "\x06\x16"
 DIRECT: Final = re.compile(r"(?P<queue>.+?)(?P<separator>[^\w\s]{1,8}?)(?P=separator)(?P=queue)")
 """A member of a binding whose routing key is the name of its queue, as Celery makes it: key, pattern and queue."""
 STEPS: Final = 10
-"""A list's priority is below that. Celery uses 0, 3, 6 and 9, unless `priority_steps` says otherwise."""
+"""The number of priorities of a list, from 0. Celery uses 0, 3, 6 and 9, unless `priority_steps` says otherwise."""
 BINDING: Final = "_kombu.binding."
 CONTROL: Final = re.compile(r"(^|\.)(celeryev|pidbox)(\.|$)")
 """Exchanges of Celery itself: remote control and events. Their messages are no tasks."""

@@ -24,7 +24,7 @@ from pyadeq.ids import new_ulid
 
 T = TypeVar("T")
 MOST: Final = 100
-"""Messages that one script call handles."""
+"""Messages that one script call handles, at most."""
 BYTES: Final = 256 * 1024
 """If the messages of a call have more, no further one is added: a call must not block the server."""
 

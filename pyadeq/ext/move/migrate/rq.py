@@ -20,7 +20,7 @@ QUEUE, JOB = "rq:queue:", "rq:job:"
 MOST_INFLATED: Final = 1 << 20
 """Bytes of a call. A payload of pyadeq has at most 1 MiB."""
 PRIORITY: Final = 5
-"""RQ has none: its workers take from one queue before another."""
+"""The priority of all tasks of RQ, which has none: its workers take from one queue before another."""
 UNMOVABLE: Final = {
     "success_callback_name": "it has a callback",
     "failure_callback_name": "it has a callback",

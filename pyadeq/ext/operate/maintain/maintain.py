@@ -21,7 +21,7 @@ REMEMBERED: Final = 60.0
 LIMIT: Final = 100
 """How many tasks, leases, changes and so on one step handles, for each name and kind of care."""
 SWEPT: Final = 1000
-"""How many expired sessions or values one step deletes, for each name, at most."""
+"""How many ended sessions, or removed names of configs, one step deletes for each name, at most."""
 DOMAINS: Final = 100
 """Lock domains with waiters that one search for deadlocks looks at."""
 EVENTS: Final = 10_000

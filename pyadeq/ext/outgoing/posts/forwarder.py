@@ -1,4 +1,4 @@
-"""Makes posts of events, in the queue `adeq-posts`."""
+"""Turns events into posts in the queue `adeq-posts`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pyadeq.ext.outgoing.posts.happened import happened_in, of_events, server_no
 
 GROUP: Final = "posts"
 MOST_PAST: Final = 1000
-"""Past periods of streams that a process remembers."""
+"""Past periods of streams that a process remembers, at most."""
 
 
 class Forwarder(Follower[Endpoint]):

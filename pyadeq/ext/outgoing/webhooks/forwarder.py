@@ -1,4 +1,4 @@
-"""Makes messages of webhooks of events."""
+"""Turns events into messages of webhooks."""
 
 from __future__ import annotations
 

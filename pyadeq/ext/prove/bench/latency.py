@@ -24,7 +24,7 @@ QUANTILES = {"p50": 0.5, "p99": 0.99}
 
 
 def latency(scene: Scene) -> Iterator[Figure]:
-    """Measure the latency of a worker that has nothing else to do, and of one that has other tasks meanwhile."""
+    """Measure the latency in ms of a worker that has nothing else to do, and of one that has other tasks meanwhile."""
     for load in LOADS:
         runs: list[list[float]] = []
         floors: list[list[float]] = []

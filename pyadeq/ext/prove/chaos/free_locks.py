@@ -8,7 +8,7 @@ from pyadeq.ext.prove.chaos.case import Case, Finding
 from pyadeq.ext.prove.chaos.lock_tale import Part, parse_parts
 
 AT_ONCE = 64
-"""So many grants a call makes, and leaves the rest to the next."""
+"""Grants that one call makes, at most. It leaves the rest to the next call."""
 Waiting = dict[str, tuple[Part, ...]]
 
 

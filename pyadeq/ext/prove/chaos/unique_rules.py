@@ -47,14 +47,14 @@ def one_per_key(case: Case, found: Finding) -> None:
 
 
 def one_per_unique(case: Case, found: Finding) -> None:
-    """One task at a time waits or runs of the tasks with one unique key."""
+    """Tasks with one unique key wait or run one at a time."""
     for key, lives in _lives_by(case, "unique").items():
         spans = [(since, until, life) for life in lives for since, until in life.spans]
         _apart(key, spans, found)
 
 
 def one_per_scope(case: Case, found: Finding) -> None:
-    """One task at a time waits for its first lease of the tasks with one scope."""
+    """Tasks with one scope wait for their first lease one at a time."""
     for key, lives in _lives_by(case, "scope").items():
         spans = [
             (since, min(until, claimed), life)

@@ -37,7 +37,7 @@ PLACE: Final = (
 )
 """An id in a stream, or with partitions `tag:id,tag:id`."""
 MOST_ASKED: Final = 1000
-"""Ids of tasks in one question to the server."""
+"""Ids of tasks in one question to the server, at most."""
 AHEAD: Final = 100
 """Events of several partitions that wait for a client, besides those of each."""
 

@@ -30,7 +30,7 @@ from pyadeq.ext.server.paths import SEGMENT
 from pyadeq.ext.server.problems import Problem, Refused
 
 MOST: Final = 1000
-"""Entries of an answer that has no pages."""
+"""Entries of an answer that has no pages, at most."""
 PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     "4XX": {"model": Problem, "description": "The request is refused."},
     "5XX": {"model": Problem, "description": "The service or its server has failed."},

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 MOST_UNKNOWN: Final = 10
 """Unknown fields of an object that are named one by one. A million of them would keep the service busy for seconds."""
 MOST_FREE: Final = 200
-"""Fields of a body that may have any."""
+"""Fields of a body of type `Free`, at most."""
 
 
 def few(cls: type[BaseModel], value: Any) -> Any:

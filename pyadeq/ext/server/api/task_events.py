@@ -16,7 +16,7 @@ from pyadeq.ext.server.gate import Access
 from pyadeq.ext.server.reads import ask
 
 MOST: Final = 10_000
-"""Events of the queue that one request looks at."""
+"""Events of the queue that one request looks at, at most."""
 
 router = APIRouter()
 

@@ -24,7 +24,7 @@ from pyadeq.models.worker import WorkerMode
 
 LONGEST_WAIT: Final = 60.0
 MOST: Final = 1000
-"""Leases of one request."""
+"""Leases of one request, at most."""
 
 router = APIRouter()
 

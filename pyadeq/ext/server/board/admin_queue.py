@@ -21,7 +21,7 @@ from pyadeq.ext.server.gate import Gate
 from pyadeq.ext.server.problems import Refused
 
 MOST: Final = 200
-"""Queues of one answer."""
+"""Queues of one answer, at most."""
 HTML: Final = "text/html"
 JSON: Final = "application/json"
 

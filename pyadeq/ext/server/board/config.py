@@ -30,7 +30,7 @@ VERSIONS: Final = 30
 MOST_COMPARED: Final = 2000
 """Lines of a version that is compared. The time grows with their square."""
 MOST_DIFF: Final = 200
-"""Lines of the difference between two versions."""
+"""Lines of the difference between two versions, at most."""
 Observed = Annotated[Access, access("config", "config.observe")]
 
 router = pages()

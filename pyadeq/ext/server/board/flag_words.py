@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 MOST_LINES: Final = 200
-"""Lines of one rule that are shown."""
+"""Lines of one rule that are shown, at most."""
 MOST_WORDS: Final = 500
-"""Characters of one line."""
+"""Characters of one line, at most."""
 _BETWEEN: Final = {
     "==": "is",
     "!=": "is not",

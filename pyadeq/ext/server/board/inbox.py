@@ -17,7 +17,7 @@ from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.shared.change_text import title_of
 
 MOST_DOMAINS: Final = 50
-"""Domains of one page."""
+"""Domains of one page, at most."""
 PAGE: Final = 50
 """Changes of a domain that one page shows, at most."""
 READ_FOR: Final = 2.0

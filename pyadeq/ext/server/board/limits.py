@@ -15,7 +15,7 @@ from pyadeq.keys import check_name
 MOST: Final = 100
 """Limits that a page shows, and users with a weight, at most."""
 MOST_TASKS: Final = 200
-"""Running and blocked tasks that are looked at for a key."""
+"""Running and blocked tasks that are looked at for a key, at most."""
 PERIODS: Final = (1, 60, 3600, 86_400)
 """The periods of rates in forms, in seconds."""
 EACH: Final = ":*"
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
     @property
     def pace(self) -> tuple[object, object]:
-        """The rate for a form: starts, and the period in seconds that they are in; empty if the limit has none."""
+        """The rate for a form: a number of starts, and in how many seconds; two empty texts if there is no rate."""
         rate = self.limit.rate
         if rate is None:
             return "", ""

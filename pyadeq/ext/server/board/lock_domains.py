@@ -18,7 +18,7 @@ from pyadeq.ext.server.paths import segment, url
 MOST: Final = 100
 """Domains, requests, holders or waiters of one page."""
 MOST_WAITS: Final = 2000
-"""Waits that are read for a picture."""
+"""Waits that are read for a picture, at most."""
 MOST_READS: Final = 10
 GRAPH_FOR: Final = 2.0
 

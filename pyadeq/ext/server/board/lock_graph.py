@@ -14,9 +14,9 @@ from pyadeq.ext.server.board.words import mode
 
 MOST_NODES: Final = 60
 MOST_BESIDE: Final = 8
-"""Waiters of one resource that are in no deadlock."""
+"""Waiters of one resource that are in no deadlock, at most."""
 MOST_ROWS: Final = 200
-"""Waits in the table."""
+"""Waits in the table, at most."""
 LETTERS: Final = 20
 WIDTH: Final = 156
 HEIGHT: Final = 30

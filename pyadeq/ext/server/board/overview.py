@@ -13,7 +13,7 @@ from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import Gate
 
 MOST: Final = 100
-"""Queues of one page."""
+"""Queues of one page, at most."""
 
 router = pages()
 

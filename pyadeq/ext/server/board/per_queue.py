@@ -16,7 +16,7 @@ from pyadeq.ext.server.gate import Access, Gate, enter
 from pyadeq.models.queue import State
 
 MOST_QUEUES: Final = 50
-"""Queues of one page."""
+"""Queues of one page, at most."""
 FOR: Final = 2.0
 """Seconds for which a part is remembered."""
 

@@ -13,7 +13,7 @@ from pyadeq.ext.server.board.page import pages, render
 from pyadeq.ext.server.gate import Access, access
 
 MOST: Final = 100
-"""Sessions of a page."""
+"""Sessions of a page, at most."""
 
 router = pages()
 

@@ -16,7 +16,7 @@ from pyadeq.ext.server.gate import Access
 MOST: Final = 200
 """Workers of a queue, and running tasks that are looked at for them."""
 MOST_TASKS: Final = 5
-"""Tasks of a worker."""
+"""Tasks of a worker, at most."""
 SILENT: Final = 15.0
 """Seconds after which a worker is marked that has not been heard of: half of what a queue allows by default."""
 

@@ -21,7 +21,7 @@ MOST: Final = 5000
 """Events of one part. It may have a page more."""
 ENDED: Final = ("completed", "cancelled", "dead")
 A_STREAM: Final = 10
-"""Events that one read of a stream counts as, besides those that it finds: it may find none."""
+"""The cost of a read of a stream, counted in events and added to those that it finds: it may find none."""
 _CURSOR: Final = re.compile(r"(\d{1,14}) (\(?\d{1,14}(?:-\d{1,20})?) ([a-z_]+:[\w./@+:-]{1,300})", re.ASCII)
 
 

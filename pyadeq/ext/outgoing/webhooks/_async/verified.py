@@ -1,4 +1,4 @@
-"""Tells genuine messages: those with the stamp of the service, and those of an event that is still stored.
+"""Checks that a message is genuine: it has the stamp of the service, or it reports an event that is still stored.
 
 Older versions made messages without stamps. Such a message is sent if its event is still stored and says the same.
 """
