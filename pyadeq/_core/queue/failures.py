@@ -199,12 +199,13 @@ def failure_of(lease: Lease, error: BaseException, failures: Failures = FAILURES
     if isinstance(error, TaskFailed):
         return error.failure(lease, failures)
     name = failures.class_of(error)
+    says_when = name == "rate_limited" or isinstance(error, CannotApply)  # another try can help
     return failures.failure(
         name,
         lease,
         error,
         reason=word(type(error).__name__) if name == "error" else None,
-        delay=_delay_in(error, name) if rule is None else None,
+        delay=_possible(getattr(error, "retry_after", None)) if says_when and rule is None else None,
         exit_code=error.exit_code if isinstance(error, ProcessDied) else None,
         rule=rule,
     )
@@ -218,12 +219,6 @@ def timed_out(lease: Lease, failures: Failures = FAILURES) -> Failure:
 def word(text: str) -> str:
     """Return a text in the form of a reason: at most 100 of A-Z a-z 0-9 . _ @ + -"""
     return re.sub(r"[^A-Za-z0-9._@+-]+", "_", text)[:100] or "error"
-
-
-def _delay_in(error: BaseException, name: str) -> float | None:
-    """Return the seconds in an error that says when another try can help: a rate limit, a change that is held."""
-    says = name == "rate_limited" or isinstance(error, CannotApply)
-    return _possible(getattr(error, "retry_after", None)) if says else None
 
 
 def _longer(timeout: float | None, factor: float) -> float | None:

@@ -18,7 +18,7 @@ from pyadeq.keys import queue_base
 from tests.conftest import CLUSTER
 from tests.integration.conftest import Proxy
 from tests.integration.servers import ThreePrimaries, ask, replica_of, start, stopped
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 AOF: dict[str, Any] = {"durability": "aof", "durability_timeout": 30}
@@ -168,10 +168,17 @@ async def test_a_user_who_may_not_ask_for_replicas_waits_for_none(
             assert await written(adeq, base_name) == []
 
 
+async def the_name_is_added(adeq: Adeq) -> None:
+    """The name of the queue is in the registry: a client adds it in the background, by a write of its own."""
+    assert await adeq._registering._idle.wait(DEADLINE)
+
+
 async def test_every_write_is_on_the_disk(disk: EmbeddedServer, base_name: str) -> None:
     async with Adeq.from_url(disk.url, **AOF) as adeq:
         queue = adeq.queue(base_name)
         await adeq.load_scripts()
+        await queue.workers.register("w")
+        await the_name_is_added(adeq)
         (before,) = calls_of(disk, "waitaof")
         await queue.enqueue(1)
         await queue.workers.register("w")
@@ -262,6 +269,9 @@ async def test_a_pipeline_confirms_once_for_each_base(
     async with Adeq.from_url(primary.url, **REPLICA) as adeq:
         await adeq.load_scripts()
         queues = [adeq.queue(f"{base_name}-{n}") for n in range(3)]
+        for queue in queues:
+            await queue.configure()
+        await the_name_is_added(adeq)
         before = calls_of(primary, "wait", "evalsha")
         async with adeq.pipeline() as pipe:
             added = [pipe.add(queues[n % 3].calls.enqueue_items([(f"t{n}", b"x", {})], "r")) for n in range(90)]
@@ -345,6 +355,7 @@ async def test_another_server_behind_the_same_address_is_asked_again(
 ) -> None:
     async with Adeq.from_url(lossy.url, **AOF) as adeq:
         await adeq.queue(base_name).enqueue(1)
+        await the_name_is_added(adeq)
         ask(disk, "CONFIG", "SET", "appendonly", "no")
         try:
             lossy.lose = 1

@@ -51,7 +51,7 @@ def step(owner, name):
 write.MOST = 100  # so the events of a run are in several parts
 write.ROOM = 20_000
 for owner, name in (
-    (Events, "register"), (Events, "read"), (Events, "ack"), (os, "fsync"), (pathlib.Path, "replace"),
+    (Events, "add"), (Events, "read"), (Events, "ack"), (os, "fsync"), (pathlib.Path, "replace"),
     (write.Store, "put"), (write.Part, "of"),
 ):
     step(owner, name)

@@ -19,7 +19,7 @@ from pyadeq.keys import queue_base
 from tests.conftest import CLUSTER
 from tests.integration.conftest import Proxy
 from tests.integration.servers import ThreePrimaries, ask, replica_of, start, stopped
-from tests.waiting import wait_until
+from tests.waiting import DEADLINE, wait_until
 
 pytestmark = pytest.mark.skipif(CLUSTER, reason="these have servers of their own")
 AOF: dict[str, Any] = {"durability": "aof", "durability_timeout": 30}
@@ -169,10 +169,17 @@ def test_a_user_who_may_not_ask_for_replicas_waits_for_none(
             assert written(adeq, base_name) == []
 
 
+def the_name_is_added(adeq: Adeq) -> None:
+    """The name of the queue is in the registry: a client adds it in the background, by a write of its own."""
+    assert adeq._registering._idle.wait(DEADLINE)
+
+
 def test_every_write_is_on_the_disk(disk: EmbeddedServer, base_name: str) -> None:
     with Adeq.from_url(disk.url, **AOF) as adeq:
         queue = adeq.queue(base_name)
         adeq.load_scripts()
+        queue.workers.register("w")
+        the_name_is_added(adeq)
         (before,) = calls_of(disk, "waitaof")
         queue.enqueue(1)
         queue.workers.register("w")
@@ -263,6 +270,9 @@ def test_a_pipeline_confirms_once_for_each_base(
     with Adeq.from_url(primary.url, **REPLICA) as adeq:
         adeq.load_scripts()
         queues = [adeq.queue(f"{base_name}-{n}") for n in range(3)]
+        for queue in queues:
+            queue.configure()
+        the_name_is_added(adeq)
         before = calls_of(primary, "wait", "evalsha")
         with adeq.pipeline() as pipe:
             added = [pipe.add(queues[n % 3].calls.enqueue_items([(f"t{n}", b"x", {})], "r")) for n in range(90)]
@@ -346,6 +356,7 @@ def test_another_server_behind_the_same_address_is_asked_again(
 ) -> None:
     with Adeq.from_url(lossy.url, **AOF) as adeq:
         adeq.queue(base_name).enqueue(1)
+        the_name_is_added(adeq)
         ask(disk, "CONFIG", "SET", "appendonly", "no")
         try:
             lossy.lose = 1
