@@ -73,6 +73,21 @@ def test_tasks_that_are_not_delivered(url: str, base_name: str, client: redis.Re
         assert late.how == ['regularly, in Python: adeq.changes("d").deliver()']
 
 
+def test_tasks_that_follow_and_are_dead(url: str, base_name: str) -> None:
+    with Adeq.from_url(url, prefix=base_name) as adeq:
+        domain, queue = adeq.changes("d"), adeq.queue("jobs")
+        domain.configure(follow_queue="jobs")
+        for id in ("d/c/1/x", "other/c/1/x"):
+            queue.enqueue(1, id=id)
+        for lease in queue.claim("w", limit=2):
+            queue.fail(lease, "no", retryable=False)
+        dead = found(adeq)
+        assert (dead.status, dead.found) == ("warn", "change domain d: 1 dead task in the queue jobs")
+        assert dead.how == ["adeq dead ls jobs, and when the cause is repaired: adeq dead retry jobs ID"]
+        queue.dead.retry_all()
+        assert found(adeq).status == "ok"
+
+
 def test_the_clock_of_a_test_says_nothing(url: str, base_name: str, client: redis.Redis) -> None:
     with Adeq.from_url(url, prefix=base_name, clock=lambda: 5000) as adeq:
         domain = adeq.changes("d")

@@ -1,8 +1,11 @@
-"""What is late in a change domain: steps that no call has done, and tasks that are not in their queue yet."""
+"""What is late in a change domain: steps that no call has done, and tasks that are not in their queue, or dead."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
+
+from redis.exceptions import NoPermissionError
 
 from pyadeq import Adeq
 from pyadeq.ext.operate.doctor.report import Finding, warn
@@ -16,6 +19,7 @@ class Late(NamedTuple):
 
     due: how many changes have a step that is due. due_for: seconds since the first was due. outbox: how many tasks are
     not in their queue. outbox_for: seconds since the first should have been tried. queue: theirs; empty: none is set.
+    dead: how many of the tasks that follow are dead.
     """
 
     due: int
@@ -23,6 +27,7 @@ class Late(NamedTuple):
     outbox: int
     outbox_for: float
     queue: str
+    dead: int
 
 
 def look(adeq: Adeq, base: str) -> Late | None:
@@ -32,13 +37,22 @@ def look(adeq: Adeq, base: str) -> Late | None:
         return None
     seconds, micros = adeq.client.time()
     now_ms = seconds * 1000 + micros // 1000
+    queue = "" if queue == "none" else queue  # the setting is unset so
     return Late(
         adeq.client.zcount(f"{base}:due", "-inf", now_ms),
         _since(adeq, f"{base}:due", now_ms),
         adeq.client.zcard(f"{base}:outbox"),
         _since(adeq, f"{base}:outbox", now_ms),
-        "" if queue == "none" else queue,  # the setting is unset so
+        queue,
+        _dead(adeq, queue, base.rpartition(":")[2].removesuffix("}")) if queue else 0,
     )
+
+
+def _dead(adeq: Adeq, queue: str, domain: str) -> int:
+    """Return how many tasks of the queue that follow the domain's changes are dead; 0 if the user may not look."""
+    with suppress(NoPermissionError):
+        return sum(1 for _ in adeq.client.zscan_iter(f"{adeq.queue(queue).base}:dead", f"{domain}/*", 1000))
+    return 0
 
 
 def _since(adeq: Adeq, key: str, now_ms: int) -> float:
@@ -71,6 +85,12 @@ def check(domain: str, late: Late) -> Finding | None:
             "No call has come since, so reminders, escalations and ends of reviews are late. Answers are still right: "
             "a call first does what is due for its changes.",
             f"regularly: adeq change sweep --domain {domain}",
+        )
+    if late.dead:
+        return warn(
+            f"change domain {domain}: {late.dead:,} dead task{'' if late.dead == 1 else 's'} in the queue {late.queue}",
+            "They follow steps of changes, so something that was decided has not been done.",
+            f"adeq dead ls {late.queue}, and when the cause is repaired: adeq dead retry {late.queue} ID",
         )
     return None
 
