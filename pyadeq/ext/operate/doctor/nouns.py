@@ -15,6 +15,7 @@ from pyadeq import Adeq, library
 from pyadeq.ext.operate.doctor import changes, configs
 from pyadeq.ext.operate.doctor.report import Finding, fail, ok, unknown, warn
 from pyadeq.ext.shared.finding import find_names
+from pyadeq.ext.shared.plurals import plural
 from pyadeq.keys import base_of, part_base
 
 EVENTS: Final = "events"  # in the bases of the others
@@ -150,7 +151,7 @@ def check(noun: Mapping[str, Any], stored: Sequence[Stored] | None, layout: int,
         if one.more is not None and (finding := MORE[noun["word"]][1](one.name, one.more)):
             return finding
     count = len({one.name.partition("/")[0] for one in stored})
-    found = f"{count:,} {title}{'' if count == 1 else 's'}" if stored else f"no {title}"
+    found = f"{count:,} {title if count == 1 else plural(title)}" if stored else f"no {title}"
     return ok(f"{found}; {may}" if may else found)
 
 
