@@ -18,7 +18,7 @@ import pytest
 from pyadeq._core.kernel.call import Answer, Reply, parse_reply
 from tests.nouns.found import NOUNS
 from tests.nouns.scenarios import SCENARIOS, AnyCall, Scenario, small
-from tests.nouns.script_bench import Bench, MakeAny
+from tests.nouns.script_bench import Bench, Dump, MakeAny
 from tests.nouns.watched import Refused
 
 pytestmark = pytest.mark.any_engine
@@ -53,8 +53,8 @@ if UPDATE:
             path = FILES.get(scenario.noun, FILE)
             if UPDATE in ("1", scenario.noun, f"{scenario.noun}.{scenario.verb}"):
                 bench = make_any(scenario.noun, scenario.clock)
-                call = scenario(bench)
-                found[path][scenario.name] = found_of(scenario, bench, watched_reply(bench, call))
+                reply = watched_reply(bench, scenario(bench))
+                found[path][scenario.name] = found_of(scenario, bench, reply, bench.dump(stamps=False))
                 bench.remove()
         names = {scenario.name for scenario in SCENARIOS}
         for path, own in found.items():
@@ -76,32 +76,32 @@ def watched_reply(bench: Bench, call: AnyCall) -> Reply | str:
         return str(refused)
 
 
-def check_costs(scenario: Scenario, bench: Bench, reply: Reply | str) -> None:
-    """The call that was just watched costs what is recorded."""
-    found, recorded = found_of(scenario, bench, reply), RECORDED.get(scenario.name)
+def check_costs(scenario: Scenario, bench: Bench, reply: Reply | str, state: Dump) -> None:
+    """The call that was just watched costs, answers and leaves what is recorded."""
+    found, recorded = found_of(scenario, bench, reply, state), RECORDED.get(scenario.name)
     assert recorded is not None, "see the top of costs.toml"
     if {**found, "effect": ""} == {**recorded, "effect": ""} and found != recorded:
-        pytest.fail(f"another effect; see the top of costs.toml:\n{pformat(effect(bench, reply), width=120)}")
+        pytest.fail(f"another effect; see the top of costs.toml:\n{pformat(effect(bench, reply, state), width=120)}")
     assert found == recorded, "see the top of costs.toml"
 
 
-def found_of(scenario: Scenario, bench: Bench, reply: Reply | str) -> dict[str, Any]:
+def found_of(scenario: Scenario, bench: Bench, reply: Reply | str, state: Dump) -> dict[str, Any]:
     """Also what the call is answered: its status, and those of the entries of lists; and its effect."""
     words = (
         reply.split(" ", 1)[:1] if isinstance(reply, str) else statuses(parse_reply(bench.watched.last.script, reply))
     )
     found = {**costs(bench, reply), "answer": " ".join(words)}
     if scenario.name in WITH_EFFECT and not is_part(bench, reply):
-        text = pformat(effect(bench, reply), width=120)
+        text = pformat(effect(bench, reply, state), width=120)
         found["effect"] = hashlib.sha256(text.encode()).hexdigest()[:8]
     return found
 
 
-def effect(bench: Bench, reply: Reply | str) -> dict[str, Any]:
-    """All that the last call changed for anyone, where no name of the test shows."""
+def effect(bench: Bench, reply: Reply | str, state: Dump) -> dict[str, Any]:
+    """All that the last call changed for anyone, without the name of the test. state: what the bench holds after it."""
     answer = reply if isinstance(reply, str) else parse_reply(bench.watched.last.script, reply)  # pairs in no order
     lasting = sorted(words for words in bench.watched.last.commands if words[0] in LASTING)
-    found = {"answer": answer, "lasting": lasting, "state": bench.dump(stamps=False)}
+    found = {"answer": answer, "lasting": lasting, "state": state}
     return {what: nameless(bench, value) for what, value in found.items()}
 
 

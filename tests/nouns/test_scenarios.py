@@ -53,13 +53,14 @@ def test_a_scenario(scenario: Scenario, make_any: MakeAny) -> None:
     if ENGINES and restore:
         restore()  # sets of Redis have another order after it, and that of lanes decides in which order a purge tells
     reply = watched_reply(bench, call)
+    after = bench.dump(stamps=False) if restore else {}
     if not (ENGINES or UPDATE):
-        check_costs(scenario, bench, reply)
+        check_costs(scenario, bench, reply, after)
     if restore is None:
         return
     first = answer(call, reply)
     check_the_clock(bench, first)
-    check_that_watched_and_real_agree(bench, call, first, restore)
+    check_that_watched_and_real_agree(bench, call, first, after, restore)
     if ENGINES:
         return
     if scenario in SOUND:
@@ -77,9 +78,8 @@ def check_the_clock(bench: Bench, first: Answer | str) -> None:
 
 
 def check_that_watched_and_real_agree(
-    bench: Bench, call: AnyCall, first: Answer | str, restore: Callable[[], None]
+    bench: Bench, call: AnyCall, first: Answer | str, after: Dump, restore: Callable[[], None]
 ) -> None:
-    after = bench.dump(stamps=False)
     if not call.script.read_only:
         restore()
     assert first == answer(call, real_reply(bench, call))
