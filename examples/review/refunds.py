@@ -14,11 +14,11 @@ def set_up(changes: Changes) -> None:
     policy = partial(
         changes.policies.set,
         reviewers=["user:bob", "group:finance"],
-        needs="risk",  # nobody is asked before the rules have assessed it
+        needs="risk",  # the rules assess it before people are asked
         auto_below=10,  # a risk below 10 needs no person
-        escalate=3600,  # nobody answers for an hour: ask the boss, too
+        escalate=3600,  # after an hour without an answer, the boss is asked, too
         escalate_to=["user:boss"],
-        timeout=86_400,  # nobody answers for a day: rejected
+        timeout=86_400,  # after a day without an answer, it is rejected
     )
     policy("one-person", required=1)
     policy("two-persons", required=2)

@@ -1,5 +1,5 @@
 # Generated from pyadeq/_async/lock/inspect.py by pyadeq/_unasync.py; do not edit.
-"""The wait graph of a lock domain: which owner waits for which."""
+"""The wait graph of a lock domain: the requests that wait for others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyadeq.models.lock import Edge
 
 
 class LockInspect:
-    """`locks.inspect`: which requests wait for which. Nothing here changes anything."""
+    """`locks.inspect`: the requests that wait for others. All calls only read."""
 
     def __init__(self, locks: LocksBase) -> None:
         self._runner = locks._runner
