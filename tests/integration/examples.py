@@ -153,14 +153,16 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for value in self._names.values():
+        at = str(self._folder)
+        new = {name: vars(sys.modules[name]) for name in set(sys.modules) - self._modules}
+        own = {name: known for name, known in new.items() if (known.get("__file__") or "").startswith(at)}
+        for value in [*self._names.values(), *(value for known in own.values() for value in known.values())]:
             if isinstance(value, Adeq):
                 value.close()
         if self._shell:
             self._shell.close()
-        for name in set(sys.modules) - self._modules:
-            if (getattr(sys.modules[name], "__file__", None) or "").startswith(str(self._folder)):
-                del sys.modules[name]
+        for name in own:
+            del sys.modules[name]
         sys.path.remove(str(self._folder))
         os.chdir(self._home)
 
