@@ -101,8 +101,9 @@ def affirm(node: Node) -> Iterator[Change]:
 def omit(node: Node) -> Iterator[Change]:
     """A statement that stands for what it does is not carried out: a call, which may write, or an assignment."""
     stands_alone = node.parent is not None and node.parent.type in ("block", "chunk")
-    if node.type in ("function_call", "assignment_statement") and stands_alone:
-        yield put("omit", node, "")
+    if node.type in ("function_call", "assignment_statement") and node.parent and stands_alone:
+        after = (node.parent.text or b"")[node.end_byte - node.parent.start_byte :]
+        yield put("omit", node, "do end" if after.startswith(b";") else "")  # Lua 5.1 has no lone `;`
 
 
 def bound(node: Node) -> Iterator[Change]:

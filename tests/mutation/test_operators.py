@@ -38,6 +38,7 @@ def made(text: str) -> set[str]:
     ("text", "expected"),
     [
         ("if a then b() end", {"if true then b() end", "if false then b() end", "if a then  end"}),
+        ("do a(); b() end", {"do do end; b() end", "do a();  end"}),
         ("while a do b() end", {"while false do b() end", "while a do  end"}),
         ("repeat local a = b() until a", {"repeat local a = b() until true"}),
         ("return a == b", {"return a ~= b"}),
