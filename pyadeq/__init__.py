@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.calls import QueueCalls
     from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
     from pyadeq._core.queue.items import Failure
+    from pyadeq._core.queue.steps import StepValue, Wait
     from pyadeq._sync.change import Changes
     from pyadeq._sync.change.delegations import ChangeDelegations
     from pyadeq._sync.change.policies import ChangePolicies
@@ -60,9 +61,10 @@ if TYPE_CHECKING:
     from pyadeq._sync.queue.workers import QueueWorkers
     from pyadeq._sync.rate import Rates
     from pyadeq._sync.session import Sessions
-    from pyadeq._tasks.context import TaskContext
+    from pyadeq._tasks.context import SyncTaskContext, TaskContext
     from pyadeq._tasks.dependencies import Depends, Shared
     from pyadeq._tasks.functions import TaskFunction, Tasks
+    from pyadeq._tasks.steps import TaskSuspended
     from pyadeq.embedded import EmbeddedServer
     from pyadeq.errors import (
         AdeqError,
@@ -174,6 +176,7 @@ if TYPE_CHECKING:
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser
+    from pyadeq.models.steps import StepKept, Suspended, TaskStep
     from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, TaskUpdate, WorkerInfo
 
 __all__ = [
@@ -341,6 +344,10 @@ __all__ = [
     "Shares",
     "Snoozed",
     "StaleError",
+    "StepKept",
+    "StepValue",
+    "Suspended",
+    "SyncTaskContext",
     "Task",
     "TaskCancelled",
     "TaskContext",
@@ -350,12 +357,15 @@ __all__ = [
     "TaskGone",
     "TaskRepair",
     "TaskRun",
+    "TaskStep",
+    "TaskSuspended",
     "TaskUpdate",
     "TaskView",
     "Tasks",
     "TransportError",
     "UnknownGroup",
     "UnknownTask",
+    "Wait",
     "WaitTimeout",
     "Waits",
     "WorkerInfo",

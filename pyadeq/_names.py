@@ -22,9 +22,11 @@ SHARED = {
     "pyadeq._core.queue.calls": "QueueCalls",
     "pyadeq._core.queue.failures": "Failures ProcessDied Rule TaskFailed",
     "pyadeq._core.queue.items": "Failure",
-    "pyadeq._tasks.context": "TaskContext",
+    "pyadeq._core.queue.steps": "StepValue Wait",
+    "pyadeq._tasks.context": "SyncTaskContext TaskContext",
     "pyadeq._tasks.dependencies": "Depends Shared",
     "pyadeq._tasks.functions": "TaskFunction Tasks",
+    "pyadeq._tasks.steps": "TaskSuspended",
     "pyadeq.embedded": "EmbeddedServer",
     "pyadeq.errors": (
         "AdeqError BadArgument CannotApply ChangeLost ChangeStopped ClientClosed ClockError ConfigConflict "
@@ -60,6 +62,7 @@ MODELS: dict[str, str] = {
     "rate": "RateRule RuleAnswer RateAnswer",
     "schedule": "Cron Every At Schedule SchedulePut Firing Fired",
     "session": "SessionEntry Session SessionUser RevokedSessions",
+    "steps": "TaskStep StepKept Suspended",
     "worker": "Heartbeat WorkerInfo Outcome LogLine TaskUpdate TaskRun",
 }
 # In `_sync` for `pyadeq`, in `_async` for `pyadeq.asyncio`.

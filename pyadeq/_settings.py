@@ -86,7 +86,7 @@ class {model}(Model):
     """
 
     clock: Literal["server", "test"] = "server"
-    layout: int = 1
+    layout: int = {layout}
 {fields}
 '''
 
@@ -150,6 +150,7 @@ def _models(noun: str, rows: list[dict[str, Any]]) -> str:
     return HEAD.format(from_=noun) + MODELS.format(
         title=python.title,
         model=python.model,
+        layout=json.loads((ROOT / "lua/manifest.json").read_text(encoding="utf-8"))["nouns"][noun]["layout"],
         imports=python.imports,
         words="\n".join(_alias(words[row["name"]], row["words"]) for row in rows if "words" in row),
         doc="\n".join(_wrapped([f"{row['name']}: {row['doc']}." for row in rows] + lines)),

@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from pyadeq._core.queue.calls import QueueCalls
     from pyadeq._core.queue.failures import Failures, ProcessDied, Rule, TaskFailed
     from pyadeq._core.queue.items import Failure
-    from pyadeq._tasks.context import TaskContext
+    from pyadeq._core.queue.steps import StepValue, Wait
+    from pyadeq._tasks.context import SyncTaskContext, TaskContext
     from pyadeq._tasks.dependencies import Depends, Shared
     from pyadeq._tasks.functions import TaskFunction, Tasks
+    from pyadeq._tasks.steps import TaskSuspended
     from pyadeq._worker.connections import client_for
     from pyadeq._worker.health import Health, HealthServer
     from pyadeq._worker.programs import Program, ProgramFailed
@@ -166,6 +168,7 @@ if TYPE_CHECKING:
     from pyadeq.models.rate import RateAnswer, RateRule, RuleAnswer
     from pyadeq.models.schedule import At, Cron, Every, Fired, Firing, Schedule, SchedulePut
     from pyadeq.models.session import RevokedSessions, Session, SessionEntry, SessionUser
+    from pyadeq.models.steps import StepKept, Suspended, TaskStep
     from pyadeq.models.worker import Heartbeat, LogLine, Outcome, TaskRun, TaskUpdate, WorkerInfo
 
 __all__ = [
@@ -337,6 +340,10 @@ __all__ = [
     "Shares",
     "Snoozed",
     "StaleError",
+    "StepKept",
+    "StepValue",
+    "Suspended",
+    "SyncTaskContext",
     "Task",
     "TaskCancelled",
     "TaskContext",
@@ -346,12 +353,15 @@ __all__ = [
     "TaskGone",
     "TaskRepair",
     "TaskRun",
+    "TaskStep",
+    "TaskSuspended",
     "TaskUpdate",
     "TaskView",
     "Tasks",
     "TransportError",
     "UnknownGroup",
     "UnknownTask",
+    "Wait",
     "WaitTimeout",
     "Waits",
     "Worker",

@@ -23,11 +23,12 @@ no access to the server, or the data is encrypted with a codec.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, get_args
 
 from pyadeq.models.queue import OPTIONS, TaskView, Tier
 from pyadeq.models.schedule import Schedule
+from pyadeq.models.steps import TaskStep
 
 What = Literal["content", "error", "words"]
 
@@ -45,6 +46,7 @@ FIELDS: Final[dict[What, tuple[str, ...]]] = {
     "error": ("error",),
     "words": (
         "limited_by",
+        "waits_for",
         *(name for name, one in OPTIONS.items() if name in TaskView.model_fields and not one.option.shown),
     ),
 }
@@ -64,6 +66,13 @@ def may_show(tier: Tier, what: What) -> bool:
 def hidden(tier: Tier) -> tuple[str, ...]:
     """Return the names of the fields that an exit must not show."""
     return tuple(name for what, names in FIELDS.items() if not may_show(tier, what) for name in names)
+
+
+def shown_steps(tier: Tier, steps: Sequence[TaskStep]) -> list[TaskStep]:
+    """Return the steps of a task as an exit may show them: their names are words of the task, their results content."""
+    if not may_show(tier, "words"):
+        return []
+    return [step if may_show(tier, "content") else step.model_copy(update={"data": None}) for step in steps]
 
 
 def words_of(conditions: Iterable[str]) -> frozenset[str]:

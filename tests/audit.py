@@ -23,7 +23,7 @@ BASE = re.compile(rf"[^{{]*\{{(?:(?P<noun>{_WORDS}):[^}}]+\}}|[^}}]+\}}:(?P<in_s
 STAMPS = re.compile(r"[{:]config:_(?:webhooks|posts)\.stamps\}?!operate$")  # see pyadeq/ext/outgoing/stamps.py
 KINDS = re.compile(
     r"config|copied|counters|events(?::.+)?|lanes|delayed|blocked|leases|running|finished|dead|deadlines|once|once:due|workers|ends"
-    r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|ended_runs|reply|ready|wake|worker|control|by:user"
+    r"|history:minutes|history:hours|schedules|limits|limit:lines|rates|weights|(?:task|payload|result|log|ended_runs|steps|reply|ready|wake|worker|control|by:user"
     r"|by:tag|children|dependents|order|schedule|runs|holding|waiting|shares):(?P<suffix>.+)"
 )
 CLOSED = b"9007199254740991"  # the layout that queue.copy notes until the copy is complete
@@ -135,7 +135,7 @@ class Audit:
             kids = self._zset(f"children:{id}").keys()
             if not kids or (len(kids) == 1 and kids <= self.links):
                 yield f"the link {id} has {sorted(kids)} as its children: {self.records[id]}"
-        for kind in ("payload", "result", "log", "ended_runs"):
+        for kind in ("payload", "result", "log", "ended_runs", "steps"):
             for id in set(self._suffixes(kind)) - self.tasks.keys():
                 yield f"{kind}:{id} has no task"
         known = self._zset("workers").keys()

@@ -42,7 +42,6 @@
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 1,700 commands, 9,900 steps
 
-local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -195,9 +194,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 1) > 1 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 1 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -761,9 +760,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function lock__read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 1) > 1 then
     return nil, redis.error_reply('ADEQ_LAYOUT lock: this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 1 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK lock: now_ms goes with clock=test, and only with it') end

@@ -100,8 +100,6 @@
 -- USES   queue
 -- COST   5 commands and 13 for each answer, 2 for each open request of a change that it decides; at most 39,000 commands, 1,600,000 steps
 
-local LAYOUT = 1
-local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -637,9 +635,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 1) > 1 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 1 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -2051,7 +2049,7 @@ end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function queue__create_base(clock) local queue__config = KEYS[20]
-  redis.call('HSET', queue__config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+  redis.call('HSET', queue__config, 'layout', 2, 'layout_min', 2, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.
@@ -2299,9 +2297,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function queue__read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT queue: this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK queue: now_ms goes with clock=test, and only with it') end

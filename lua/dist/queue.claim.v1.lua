@@ -17,6 +17,7 @@
 -- DATA   result        prefix/string  {base}:result:       id
 -- DATA   log           prefix/list    {base}:log:          id
 -- DATA   ended_runs    prefix/list    {base}:ended_runs:   id
+-- DATA   steps         prefix/hash    {base}:steps:        id
 -- DATA   reply         prefix/string  {base}:reply:        id
 -- DATA   ready         prefix/zset    {base}:ready:        lane
 -- DATA   lanes         set            {base}:lanes
@@ -77,7 +78,6 @@
 -- FLAGS  allow-oom
 -- COST   17 + n commands, 26 + n once a second, 4 and up to 100 more for a claim of tasks that are not all plain, 1 more if the queue has schedules, 5 more if there are limits, 1 for each limit of a task, 6 for a task that joins or leaves a limit queue, at most 100, O(n log m); at most 15,000 commands, 760,000 steps
 
-local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -148,7 +148,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
-  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':worker:', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':schedules', arg_base .. ':limits', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':rates', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':history:', arg_base .. ':events:config', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':steps:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':worker:', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':schedules', arg_base .. ':limits', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':rates', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':history:', arg_base .. ':events:config', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local worker = ARGV[1]
@@ -234,7 +234,7 @@ if #ARGV ~= arg_at - 1 then
 end
 
 -- count_times(name, times): count times (ms) in the buckets of a histogram and in its sum, as observe and write_counts do.
-local function count_times(name, times) local counters = KEYS[40]
+local function count_times(name, times) local counters = KEYS[41]
   local buckets, sum = {}, 0
   for i = 1, #times do
     local ms, bound = times[i], 1
@@ -249,7 +249,7 @@ end
 -- plain_due(row, now, runs): when something is due next, or MAX_SAFE; nil if something is due now or ends are noted. Also
 -- the first time in deadlines and delayed, or false if there are none; and whether leases of runs, which end now, have
 -- kept it from seeing the next lease: it reads at most four of them, and the others end no sooner than these.
-local function plain_due(row, now, runs) local leases, delayed, deadlines, ends = KEYS[3], KEYS[13], KEYS[15], KEYS[28]
+local function plain_due(row, now, runs) local leases, delayed, deadlines, ends = KEYS[3], KEYS[14], KEYS[16], KEYS[29]
   local most = runs and math.min(#runs, 4) or 0
   local heads, at = redis.call('ZRANGE', leases, '0', most, 'WITHSCORES'), 1
   while runs and runs[heads[at]] do at = at + 2 end  -- at most 5: see above
@@ -270,7 +270,7 @@ end
 -- plain_tasks(now, now_text, wanted): the next tasks, if only one of these lanes has tasks, and they need no more than a
 -- lease; otherwise nil. found: the lane, its next ids and scores, the leases without token and fence, the entries of
 -- `running` without these and the worker, and how long the tasks have waited.
-local function plain_tasks(now, now_text, wanted) local task, payload, ready = KEYS[4], KEYS[5], KEYS[10]
+local function plain_tasks(now, now_text, wanted) local task, payload, ready = KEYS[4], KEYS[5], KEYS[11]
   local lane, page = nil, {}
   for i = 1, #wanted do
     local some = redis.call('ZRANGE', ready .. wanted[i], '0', limit, 'WITHSCORES')
@@ -293,7 +293,8 @@ local function plain_tasks(now, now_text, wanted) local task, payload, ready = K
       elseif name == 'deliveries' then delivery = value + 1
       elseif name == 'size' then bytes = bytes + value
       elseif name == 'ties' then tied = ' ties'
-      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
+      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms'
+        or name == 'durable' then return nil
       end
     end
     bytes = bytes + 2048
@@ -316,7 +317,7 @@ end
 -- the next tasks are plain. It sends the commands of sweep, claim_tasks and close. If anything is unusual, it returns nil
 -- before any write, otherwise the answer. complete() ends the tasks of runs, see plain_runs, and returns the answers for
 -- them.
-local function claim_plain(row, now, now_text, seen_ms, wanted, runs, complete) local config, running, leases, ready, lanes, wake, worker_hash, schedules, events = KEYS[1], KEYS[2], KEYS[3], KEYS[10], KEYS[11], KEYS[12], KEYS[19], KEYS[29], KEYS[41]
+local function claim_plain(row, now, now_text, seen_ms, wanted, runs, complete) local config, running, leases, ready, lanes, wake, worker_hash, schedules, events = KEYS[1], KEYS[2], KEYS[3], KEYS[11], KEYS[12], KEYS[13], KEYS[20], KEYS[30], KEYS[42]
   local next_ms, timed_ms, unread = plain_due(row, now, runs)
   local found = next_ms and plain_tasks(now, now_text, wanted)
   if not found then return nil end
@@ -368,9 +369,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -384,11 +385,11 @@ local function read_clock(layout_min, clock, chosen)
   return text + 0, text
 end
 
--- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue of layout 1
+-- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue
 -- that runs with events, and without limits, fair shares and a default timeout. Returns the time as a number and as text,
 -- or nil; and what check_slot reads, if this has been read.
-local function plain_slot(row) local worker_hash = KEYS[19]
-  if row[1] ~= '1' or row[4] == '0' or (row[8] or 'running') ~= 'running'
+local function plain_slot(row) local worker_hash = KEYS[20]
+  if not row[1] or row[4] == '0' or (row[8] or 'running') ~= 'running'
     or (row[11] or '0') ~= '0' or (row[7] or '0') ~= '0' or (row[12] or '0') ~= '0'
     or (row[6] or '0') ~= '0' then
     return nil
@@ -435,7 +436,7 @@ end
 -- that the worker has not heard may be lost: it is left again, so an idle worker need not ask. Once a second, when the slot's
 -- housekeeping is due: the token ends the worker's wait, and it would claim in a circle until its heartbeat is through.
 -- row: what it reads, if the caller has read it.
-local function check_slot(ctx, row) local worker_hash = KEYS[19]
+local function check_slot(ctx, row) local worker_hash = KEYS[20]
   row = row or redis.call('HMGET', worker_hash .. worker, 'incarnation', 'slot:' .. slot, 'heard')
   if not row[1] then return 'unregistered' end
   local last, seen_ms, given = string.match(row[2] or '0 0 ', '^(%d+) (%d+) (.*)$')
@@ -448,7 +449,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[41]
+local function emit(ctx, event, id, detail) local events = KEYS[42]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -488,7 +489,7 @@ end
 -- peek_ready(wanted, limit): the next tasks of these lanes. The lowest priority band comes first and, inside a band,
 -- the lanes in order; with lane_first, the other way round. Returns lists of ids, scores and lane numbers, and how many
 -- were read of each lane: one more than are taken, if there are more.
-local function peek_ready(wanted, limit) local ready = KEYS[10]
+local function peek_ready(wanted, limit) local ready = KEYS[11]
   local size = math.min(limit, math.ceil(limit / #wanted) + 15) + 1
   local pages, at, there, named = {}, {}, {}, {}
   local function turn(lane)
@@ -518,11 +519,12 @@ end
 
 -- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
 -- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
--- ties; and the trace of its enqueue, if any. A payload above 1 KiB has its size in the record.
+-- ties; the trace of its enqueue, if any; and its field `durable`, if it has steps. A payload above 1 KiB has its size in the
+-- record.
 -- EARLY
 local function read_task(id) local task = KEYS[4]
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced = 0, 0, 0, nil, nil, 2048, false, nil
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced, durable = 0, 0, 0, nil, nil, 2048, false, nil, nil
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]
     bytes = bytes + #value
@@ -534,14 +536,15 @@ local function read_task(id) local task = KEYS[4]
     elseif name == 'ties' then tied = true
     elseif name == 'size' then bytes = bytes + value
     elseif name == 'trace' then traced = value
+    elseif name == 'durable' then durable, bytes = value, bytes + math.min(65536, tonumber(string.match(value, '^%d+ (%d+)$')))
     end
   end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced, durable
 end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[36]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[12], KEYS[13], KEYS[14], KEYS[16], KEYS[37]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -554,14 +557,14 @@ end
 -- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
 -- is a hint, not a task.
 -- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
-local function push_wake(ctx, lane, was_empty) local wake = KEYS[12]
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[13]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- remove_ready(ctx, wanted, numbers, there): remove the first numbers[i] tasks of each lane. A lane that still has tasks keeps
 -- a wake-up token, for a worker that is free.
-local function remove_ready(ctx, wanted, numbers, there) local ready = KEYS[10]
+local function remove_ready(ctx, wanted, numbers, there) local ready = KEYS[11]
   for i, lane in ipairs(wanted) do
     local count = numbers[i] or 0
     if count > 0 then redis.call('ZREMRANGEBYRANK', ready .. lane, 0, count - 1) end
@@ -588,7 +591,7 @@ end
 -- reply would exceed 4 MiB, or it has met too many limits (ctx.met). A kind in ctx.alone is leased alone. seen_ms: when
 -- the slot did its housekeeping last. Returns the deadline and the leases.
 -- EARLY
-local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[19]
+local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, leases, task, worker_hash = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[20]
   if ctx.settings_mode == 'paused' then wanted = {} end
   local next_ids, scores, from, there = peek_ready(wanted, ctx.settings_limits > 0 and limit + 100 or limit)
   local fence = #next_ids > 0 and redis.call('HINCRBY', config, 'fence', #next_ids) - #next_ids or 0
@@ -600,8 +603,8 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
     if #leased == limit or ctx.met > 500 + 5 * limit then break end
     if ctx.settings_limits > 0 then ctx.lane = wanted[from[i]] end
     local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and arg_rare().joins_at_once(ctx, id, scores[i]), nil
-    local record, failed, crashes, delivered, since_ms, size, tied, traced
-    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id) end
+    local record, failed, crashes, delivered, since_ms, size, tied, traced, durable
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced, durable = read_task(id) end
     local alone = ctx.alone and arg_rare().comes_alone(ctx, record)
     if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied) end
@@ -614,12 +617,12 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
       for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
-      local token = token_start .. at
-      local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
+      local token, runs = token_start .. at, delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and arg_rare().hold_limits(ctx, id, limited, fence + i) or ''
       bytes, limit = bytes + size, alone and 1 or limit
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {}; traces[at] = traced end
+      if durable then arg_rare().add_steps(record, id, durable) end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1], held[2 * at] = id, write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
@@ -653,7 +656,7 @@ end
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age. A deletion has costs of its own, which single ends share: it waits for up to 100 finished tasks, at most a
 -- twentieth of the maximum. Claims delete the rest once a second.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[17], KEYS[18]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   local max = ctx.settings_finished_max
   if ctx.ended > 0 and redis.call('ZCARD', finished) > max + math.min(100, math.floor(max / 20)) then
@@ -667,7 +670,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[40]
+local function write_counts(ctx) local counters = KEYS[41]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -717,7 +720,7 @@ end
 
 -- sweep(ctx): process everything that is due: expired leases, deadlines, delayed tasks, notes of ends (at most 100
 -- each) and limit queues (at most 40 + limit). Returns the next due time, without limit queues, or 0.
-local function sweep(ctx) local leases, delayed, deadlines = KEYS[3], KEYS[13], KEYS[15]
+local function sweep(ctx) local leases, delayed, deadlines = KEYS[3], KEYS[14], KEYS[16]
   if ctx.settings_limits > 0 then ctx.steps = math.max(20, math.min(100, 40 + limit, ctx.steps)) end  -- less for few tasks, or after an ack that has opened lines
   local next_ms = next_due(ctx, leases)
   if redis.call('EXISTS', deadlines, delayed) > 0 then
@@ -737,10 +740,45 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
+-- step_parts(entry): the parts of an entry of `steps:<id>`; nil if there is none.
+local function step_parts(entry)
+  local place, kind, at_ms, fence, from = string.match(entry or '', '^(%d+) (%l+) (%d+) (%d+)\n()')
+  if not place then return nil end
+  return {
+    place = tonumber(place), kind = kind, at_ms = tonumber(at_ms), fence = tonumber(fence), value = string.sub(entry, from),
+  }
+end
+
+-- steps_in_order(id): the stored steps of a task, in the order in which they were stored: names, and their parts as
+-- step_parts reads them.
+local function steps_in_order(id) local steps = KEYS[9]
+  local flat, names, parts = redis.call('HGETALL', steps .. id), {}, {}  -- at most 20,000: two for each of steps_max
+  for f = 1, #flat, 2 do
+    local found = step_parts(flat[f + 1])
+    names[found.place], parts[found.place] = flat[f], found
+  end
+  return names, parts
+end
+
+-- add_steps(record, id, durable): add the steps of a leased task to its record, a flat list, as the pair `steps`: for each
+-- step `<name> <kind> <at_ms> <fence> <length>`, a line feed, and that many bytes. If they have more than 64 KiB, they are
+-- left out, and the worker reads them with `steps`. durable: the field of the record.
+local function add_steps(record, id, durable)
+  if tonumber(string.match(durable, '^%d+ (%d+)$')) > 65536 then return end
+  local names, parts = steps_in_order(id)
+  local texts = {}
+  for i, name in ipairs(names) do
+    local one = parts[i]
+    texts[i] = string.format('%s %s %.0f %.0f %d\n', name, one.kind, one.at_ms, one.fence, #one.value) .. one.value
+  end
+  record[#record + 1] = 'steps'
+  record[#record + 1] = table.concat(texts)
+end
+
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[37]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[10], KEYS[38]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -775,7 +813,7 @@ end
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope expires_at_ms fallback_after_ms
 -- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[21]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[16], KEYS[22]
   if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -788,7 +826,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[27]
+local function order_on_end(ctx, id, own) local order = KEYS[28]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -815,7 +853,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[16]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[17]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
@@ -825,7 +863,7 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
 end
 
 -- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
-local function read_rates(limited) local rates = KEYS[34]
+local function read_rates(limited) local rates = KEYS[35]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
     if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
@@ -852,7 +890,7 @@ end
 -- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
 -- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
 -- s the rate would have allowed a start, but no task started.
-local function room_left(ctx, limit) local holding, rates = KEYS[31], KEYS[34]
+local function room_left(ctx, limit) local holding, rates = KEYS[32], KEYS[35]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -887,7 +925,7 @@ end
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
 -- fallback timer stops while it waits for the limit. write_joins stores where it waits.
-local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, deadlines = KEYS[4], KEYS[15]
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, deadlines = KEYS[4], KEYS[16]
   local line = ctx.joins[limit.key]
   if not line then
     line = { due_ms = recheck_at_ms, rows = {} }
@@ -908,7 +946,7 @@ end
 -- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
 -- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
 -- in ctx.limit). room_left adds `held` and `next_ms` to it.
-local function read_limits(ctx, keys) local limits = KEYS[30]
+local function read_limits(ctx, keys) local limits = KEYS[31]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
@@ -951,7 +989,7 @@ end
 
 -- mend_holders(ctx, key): forget holders of a limit that have no lease, as an evicting server leaves them: one page of
 -- 100 a minute. Tasks that this claim leases have no lease yet; their fences are above ctx.fence.
-local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[31]
+local function mend_holders(ctx, key) local leases, holding = KEYS[3], KEYS[32]
   local upto = ctx.fence and string.format('%.0f', ctx.fence) or '+inf'
   local pages = math.max(1, math.ceil(redis.call('ZCOUNT', holding .. key, '-inf', upto) / 100))
   local from = math.floor(ctx.now / 60000) % pages * 100
@@ -964,7 +1002,7 @@ end
 
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[17]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[18]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
@@ -974,7 +1012,7 @@ end
 -- preempt_oldest(ctx, limit): choose which task a new task of a full limit replaces: the oldest running task that no
 -- waiting task replaces already, or else the first waiting task. on_claimed cancels it, because this claim has not
 -- written its own leases yet.
-local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[14], KEYS[31], KEYS[32]
+local function preempt_oldest(ctx, limit) local blocked, holding, waiting = KEYS[15], KEYS[32], KEYS[33]
   local lined = redis.call('ZCARD', waiting .. limit.key)
   if lined < limit.most then
     local oldest = redis.call('ZRANGE', holding .. limit.key, lined, lined)[1]
@@ -1001,7 +1039,7 @@ end
 
 -- write_joins(ctx, told): store which tasks have joined which limit queues since the last time. told: one event for each
 -- queue says so.
-local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[14], KEYS[32], KEYS[33]
+local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[15], KEYS[33], KEYS[34]
   local all, looks = {}, {}
   for i, key in ipairs(ctx.joins) do
     local rows, ids = ctx.joins[key].rows, {}
@@ -1019,7 +1057,7 @@ local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS
 end
 
 -- write_limits(ctx): store what this claim has found out about limits so far: which tasks hold them, and which wait.
-local function write_limits(ctx) local holding = KEYS[31]
+local function write_limits(ctx) local holding = KEYS[32]
   for key, rows in pairs(ctx.holds) do redis.call('ZADD', holding .. key, unpack(rows)) end  -- at most 2,000: two for each lease
   ctx.holds = {}
   if ctx.joins[1] then write_joins(ctx, true) end
@@ -1066,7 +1104,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
-local function push_due(lane) local wake = KEYS[12]
+local function push_due(lane) local wake = KEYS[13]
   if redis.call('EXISTS', wake .. lane) == 0 then
     redis.call('LPUSH', wake .. lane, '1')
     redis.call('PEXPIRE', wake .. lane, 60000)
@@ -1078,7 +1116,7 @@ end
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller.
-local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[16]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -1110,7 +1148,7 @@ local function backoff(own, all, n, jitter_ppm)
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[11], KEYS[14], KEYS[15], KEYS[17], KEYS[18]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -1119,14 +1157,14 @@ local function find_set(id, record) local leases, ready, delayed, blocked, finis
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[32], KEYS[33]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[33], KEYS[34]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function push_control(ctx, name) local control = KEYS[20]
+local function push_control(ctx, name) local control = KEYS[21]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -1146,7 +1184,7 @@ local function read_record(id) local task = KEYS[4]
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[14], KEYS[15], KEYS[17], KEYS[18]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -1199,7 +1237,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[25]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[26]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -1226,7 +1264,7 @@ end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[36]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[11], KEYS[12], KEYS[37]
   local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -1252,7 +1290,7 @@ local function line_up_freed(ctx, batch)
 end
 
 -- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
-local function store_notes(ctx) local ends = KEYS[28]
+local function store_notes(ctx) local ends = KEYS[29]
   local rows = {}
   for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
   for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
@@ -1262,7 +1300,7 @@ end
 -- read_notes(ctx, limit): the oldest notes that are stored, with their times, at most limit, and whether there are any. If
 -- so, those of this call are stored, too, to get their turn. As a rule there are none: the notes of a call are carried
 -- out without being stored.
-local function read_notes(ctx, limit) local ends = KEYS[28]
+local function read_notes(ctx, limit) local ends = KEYS[29]
   local stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
   if stored[1] and ctx.notes then
     store_notes(ctx)
@@ -1273,7 +1311,7 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[14]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
@@ -1293,7 +1331,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[35], KEYS[36]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[36], KEYS[37]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -1344,7 +1382,7 @@ end
 -- each. A waiting task continues or ends at once if an end decides, and otherwise when the last one has ended (it may wait for
 -- all of them, or for any). A task that is not blocked at this place no longer waits, or is another task with that id.
 -- What each of them needs is read and written once. What becomes ready goes into the batch.
-local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[14]
+local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[15]
   local tells = batch.tells
   if not tells[1] then return end
   batch.tells = {}
@@ -1381,7 +1419,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[26], KEYS[28]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[27], KEYS[29]
   local batch, told, may_be_stored = { by_lane = {}, freed = {}, tells = {} }, 0, true
   local function follow(note, parent_only)
     local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
@@ -1432,7 +1470,7 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.notes
-local function chains_on_close(ctx) local ends = KEYS[28]
+local function chains_on_close(ctx) local ends = KEYS[29]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
   store_notes(ctx)
@@ -1441,7 +1479,7 @@ end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
 -- WHEN ctx.settings_chains
-local function chains_on_drop(ctx, id) local dependents = KEYS[26]
+local function chains_on_drop(ctx, id) local dependents = KEYS[27]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
 
@@ -1464,7 +1502,7 @@ end
 -- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
 -- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
 -- lease, because the limit was full at score - BAND.
-local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[32]
+local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[33]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, left = 0, line.room - most
   while most > 0 and first[passed + 1] do  -- at most 110: as many as may start, and 10
@@ -1500,14 +1538,14 @@ local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KE
 end
 
 -- read_line(line, key, more): read the first tasks of a limit queue: as many as may start, and some more.
-local function read_line(line, key, more) local waiting = KEYS[32]
+local function read_line(line, key, more) local waiting = KEYS[33]
   if line.most > 0 then line.first = redis.call('ZRANGE', waiting .. key, 0, line.most + more - 1, 'WITHSCORES') end
   line.whole = #line.first < 2 * (line.most + more)
 end
 
 -- read_places(lines, scores): read which scores the first tasks of these limit queues have in `blocked`. False if there
 -- are tasks that do not wait there.
-local function read_places(lines, scores) local blocked = KEYS[14]
+local function read_places(lines, scores) local blocked = KEYS[15]
   local ids, stand, right = {}, {}, true
   for _, line in pairs(lines) do
     for i = 1, #line.first, 2 do ids[#ids + 1], stand[#stand + 1] = line.first[i], line.first[i + 1] end
@@ -1552,7 +1590,7 @@ end
 
 -- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[14], KEYS[15], KEYS[33]
+local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[15], KEYS[16], KEYS[34]
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
     if ctx.steps > 0 then
@@ -1582,7 +1620,7 @@ end
 
 -- drain_due_limit_queues(ctx): process limit queues that are due, and queues that were full before a `*` limit was
 -- changed: usually 100, at most 140. ctx.lines_left: there may be more.
-local function drain_due_limit_queues(ctx) local limit_lines = KEYS[33]
+local function drain_due_limit_queues(ctx) local limit_lines = KEYS[34]
   local due = redis.call('ZRANGE', limit_lines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100, 'WITHSCORES')
   local fresh, again = {}, {}
   for i = 1, #due, 2 do table.insert(tonumber(due[i + 1]) < 0 and fresh or again, due[i]) end
@@ -1605,9 +1643,9 @@ local function on_drop(ctx, id)
 end
 
 -- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
-local function drop_task(ctx, id) local task, payload, log, ended_runs = KEYS[4], KEYS[5], KEYS[7], KEYS[8]
+local function drop_task(ctx, id) local task, payload, log, ended_runs, steps = KEYS[4], KEYS[5], KEYS[7], KEYS[8], KEYS[9]
   on_drop(ctx, id)
-  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id)
+  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id, steps .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
@@ -1629,7 +1667,7 @@ end
 
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[31], KEYS[33]
+local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[32], KEYS[34]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for _, key in ipairs(held_limits(lease)) do
@@ -1683,7 +1721,7 @@ end
 -- allows. A task that expires goes to the dead set. A task that no worker has taken goes to its next lane, at its old
 -- place, or from its last lane to the dead set, but not while the queue is paused. Returns how many. If a task does not
 -- wait any more, only its deadline is removed: an older version left it.
-local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[10], KEYS[15], KEYS[16], KEYS[17]
+local function expire_waiting(ctx, limit) local leases, task, ready, deadlines, finished, dead = KEYS[3], KEYS[4], KEYS[11], KEYS[16], KEYS[17], KEYS[18]
   local ids, by_lane = redis.call('ZRANGE', deadlines, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit), {}
   if #ids == 0 then return 0 end
   local records = {}
@@ -1736,7 +1774,7 @@ end
 -- per priority band. Their next task is placed like that of a new user. If there are more than eight lanes, each second
 -- handles the next eight.
 -- WHEN ctx.settings_fair > 0
-local function fair_on_housekeep(ctx, wanted) local shares = KEYS[36]
+local function fair_on_housekeep(ctx, wanted) local shares = KEYS[37]
   local first = #wanted > 8 and 8 * math.floor(ctx.now / 1000) or 0
   for at = first, first + math.min(#wanted, 8) - 1 do
     local lane = wanted[at % #wanted + 1]
@@ -1755,7 +1793,7 @@ end
 -- claimed (the virtual time). taken: the indexes of the claimed tasks in the lists of peek_ready. A lane that stays
 -- empty for a day is forgotten.
 -- WHEN ctx.settings_fair > 0
-local function fair_on_take(ctx, wanted, from, scores, taken) local ready, shares = KEYS[10], KEYS[36]
+local function fair_on_take(ctx, wanted, from, scores, taken) local ready, shares = KEYS[11], KEYS[37]
   local highest = {}
   for _, i in ipairs(taken) do
     local lane, band = wanted[from[i]], math.floor(scores[i] / BAND)
@@ -1773,7 +1811,7 @@ end
 -- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
 -- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
 -- nil if none crashed again.
-local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[13]
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[14]
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
   if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
@@ -1826,7 +1864,7 @@ local function give_timeout(ctx, leased)
 end
 
 -- have_children(ids): whether some of these tasks have children.
-local function have_children(ids) local children = KEYS[25]
+local function have_children(ids) local children = KEYS[26]
   local keys = {}
   for i, id in ipairs(ids) do keys[i] = children .. id end
   return count_existing(keys) > 0
@@ -1834,7 +1872,7 @@ end
 
 -- take_snapshot(ctx): add the totals and the numbers of tasks to the minutes of the history, and the first of an hour also to its
 -- hours. ctx.history_ms is the minute of the last snapshot.
-local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[10], KEYS[11], KEYS[13], KEYS[14], KEYS[17], KEYS[18], KEYS[38], KEYS[40]
+local function take_snapshot(ctx) local config, leases, ready, lanes, delayed, blocked, dead, workers, history, counters = KEYS[1], KEYS[3], KEYS[11], KEYS[12], KEYS[14], KEYS[15], KEYS[18], KEYS[19], KEYS[39], KEYS[41]
   local minute_ms = ctx.now - ctx.now % 60000
   -- at most 200: totals and buckets
   local totals, found = redis.call('HGETALL', counters), { claimed = 0, completed = 0 }
@@ -1890,7 +1928,7 @@ end
 -- full a minute ago, although the end of a lease opens them: holders without a lease, as an evicting server leaves them, are
 -- forgotten, and so are tasks that are not blocked, as older versions of these scripts left them.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rates = KEYS[14], KEYS[32], KEYS[33], KEYS[34]
+local function limits_on_housekeep(ctx) local blocked, waiting, limit_lines, rates = KEYS[15], KEYS[33], KEYS[34], KEYS[35]
   local over = redis.call('ZRANGE', rates, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, 100)
   if #over > 0 then redis.call('ZREM', rates, unpack(over)) end  -- at most 100: as read above
   local keys = redis.call('ZRANGE', limit_lines, BAND, BAND + ctx.now - 60000, 'BYSCORE', 'LIMIT', 0, 25)
@@ -1913,7 +1951,7 @@ local function on_housekeep(ctx, wanted)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[21], KEYS[22]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[22], KEYS[23]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -1930,7 +1968,7 @@ end
 -- retire_worker(name, killed): remove the current incarnation of a worker name. The last eight incarnations are remembered
 -- for 2 minutes, so that a late repeated `register` of one of them is not accepted as new. If it was killed, as far as is
 -- known, its successor gets a request that it has not heard. A restart is then `run`: the successor has started anew.
-local function retire_worker(name, killed) local worker_hash = KEYS[19]
+local function retire_worker(name, killed) local worker_hash = KEYS[20]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced', 'heard', 'mode', 'wanted')
   local kept = { 'replaced', string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')') }
   if killed and row[3] == '0' then
@@ -1944,7 +1982,7 @@ end
 
 -- sweep_workers(ctx): forget workers that have been silent for too long: at most 100, as many as ctx.work allows, at
 -- least 10. Their leases expire by themselves.
-local function sweep_workers(ctx) local workers = KEYS[18]
+local function sweep_workers(ctx) local workers = KEYS[19]
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
@@ -1975,7 +2013,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[25], KEYS[28]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[26], KEYS[29]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -2021,8 +2059,9 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
--- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[23], KEYS[24], KEYS[25]
+-- only keys that may exist: without `progress_ms` there is no log, without `deliveries` there are no ended runs,
+-- and without `durable` there are no steps.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, steps, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[24], KEYS[25], KEYS[26]
   if #ids == 0 then return 0, most end
   local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -2037,7 +2076,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     count, left = i, left - 1
     local key = task .. id
     local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
-      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+      'deliveries', 'earlier', 'settled_earlier', 'pruned', 'durable')
     local parent, at = own[5], #keys
     if parent and some_have == nil then some_have = have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
@@ -2045,10 +2084,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[12] or not own[1] then keys[#keys + 1] = steps .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    if own[4] then
-      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
-    end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
@@ -2079,7 +2117,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[18]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -2096,7 +2134,7 @@ end
 -- and limit dead ones. Returns how many. Once a minute it also trims old events in whole blocks, unless groups may hold them: then
 -- reads of these groups do. known: when the caller did all this last; 0: never. It reads presence_ms for sweep_workers, and
 -- history_ms for the history.
-local function trim_ended(ctx, limit, known) local config, finished, dead, groups_config, events = KEYS[1], KEYS[16], KEYS[17], KEYS[39], KEYS[41]
+local function trim_ended(ctx, limit, known) local config, finished, dead, groups_config, events = KEYS[1], KEYS[17], KEYS[18], KEYS[40], KEYS[42]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
@@ -2111,7 +2149,7 @@ end
 -- housekeep(ctx, wanted, known): once a second for each slot that claims: note the worker's presence, forget old ended tasks,
 -- silent workers and keys of `once` whose time is over, and let features do what is due. False if more is left, for the next call.
 -- known: when it did that last.
-local function housekeep(ctx, wanted, known) local workers = KEYS[18]
+local function housekeep(ctx, wanted, known) local workers = KEYS[19]
   redis.call('ZADD', workers, ctx.now_text, worker)
   local trimmed = trim_ended(ctx, 100, known)
   sweep_workers(ctx)
@@ -2145,7 +2183,7 @@ local function joins_at_once(ctx, id, score) local task = KEYS[4]
 end
 
 -- note_starts(ctx): store the GCRA times of all rates that this claim has used.
-local function note_starts(ctx) local rates = KEYS[34]
+local function note_starts(ctx) local rates = KEYS[35]
   local due = {}
   for i, limit in ipairs(ctx.started) do
     due[2 * i - 1], due[2 * i] = string.format('%.3f', limit.next_ms), limit.key
@@ -2158,7 +2196,7 @@ end
 -- because a change of a limit wakes no worker. ctx.timed: lanes in which this claim met a rate. It leaves a token there, because its
 -- own worker may be busy when the next task may start.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_claimed(ctx) local limit_lines = KEYS[33]
+local function limits_on_claimed(ctx) local limit_lines = KEYS[34]
   if ctx.started[1] then note_starts(ctx) end
   for _, id in ipairs(ctx.victims) do cancel_one(ctx, id) end
   local lined, seen = {}, {}
@@ -2188,7 +2226,7 @@ end
 
 -- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
 -- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
-local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[13]
+local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[4], KEYS[14]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -2253,7 +2291,7 @@ end
 -- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,
 -- as many as ctx.work allows. After its first crash a task returns to its old place. After the n-th it waits for the
 -- backoff of n-1. max_crashes of them end it.
-local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[15]
+local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[16]
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
@@ -2313,14 +2351,14 @@ end
 
 -- move_due(ctx, set): process due entries of a set: at most 100, limited by ctx.work, but always a few, so that no set
 -- starves.
-local function move_due(ctx, set) local leases, delayed, deadlines = KEYS[3], KEYS[13], KEYS[15]
+local function move_due(ctx, set) local leases, delayed, deadlines = KEYS[3], KEYS[14], KEYS[16]
   local moves = { [leases] = reap_expired, [deadlines] = expire_waiting, [delayed] = promote_due }
   ctx.work = math.max(ctx.work, 50)
   moves[set](ctx, 100)
 end
 
 -- next_end(ctx): report the ends that are noted, at most 100; the time of those that are left, or MAX_SAFE.
-local function next_end(ctx) local ends = KEYS[28]
+local function next_end(ctx) local ends = KEYS[29]
   local head = redis.call('ZRANGE', ends, 0, 0, 'WITHSCORES')
   local at_ms = tonumber(head[2] or MAX_SAFE)
   if at_ms > ctx.now and not ctx.notes then return at_ms end
@@ -2330,7 +2368,7 @@ local function next_end(ctx) local ends = KEYS[28]
 end
 
 -- next_firing(ctx): the time of the next firing of any schedule; 0 if there is none, or if the queue is draining.
-local function next_firing(ctx) local schedules = KEYS[29]
+local function next_firing(ctx) local schedules = KEYS[30]
   if ctx.settings_mode == 'draining' then return 0 end
   local head = redis.call('ZRANGE', schedules, 0, 0, 'WITHSCORES')
   local due_ms = tonumber(head[2] or MAX_SAFE)
@@ -2345,8 +2383,9 @@ local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
     if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
-      leased[#leased + 1] =
-        { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', (read_task(id)) }
+      local record, _, _, _, _, _, _, _, durable = read_task(id)
+      if durable then add_steps(record, id, durable) end
+      leased[#leased + 1] = { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', record }
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
   end
@@ -2357,7 +2396,7 @@ end
 
 -- start_tied(ctx, id, record): at the first lease of a task with ties: delete its scope and its deadline. record: as
 -- read_task reads it. Returns true if the task has expired.
-local function start_tied(ctx, id, record) local deadlines, once = KEYS[15], KEYS[21]
+local function start_tied(ctx, id, record) local deadlines, once = KEYS[16], KEYS[22]
   local scope, expires_at_ms, timer, leased
   for f = 1, #record, 2 do
     local name = record[f]
@@ -2375,7 +2414,7 @@ end
 -- window_left(ctx, wanted, window_ms, limit): for how many more ms the first waiting tasks of these lanes wait for
 -- company. 0 if one of them has waited for the window or is leased alone, or if limit tasks wait, or none. The caller
 -- took the wake token of the lane, so it is pushed again for other workers, in case the caller does not come back.
-local function window_left(ctx, wanted, window_ms, limit) local task, ready = KEYS[4], KEYS[10]
+local function window_left(ctx, wanted, window_ms, limit) local task, ready = KEYS[4], KEYS[11]
   local left_ms
   for _, lane in ipairs(wanted) do
     local id = redis.call('ZRANGE', ready .. lane, 0, 0)[1]
@@ -2393,7 +2432,7 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { add_steps = add_steps, move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 

@@ -20,8 +20,6 @@
 -- REPLAY rid
 -- COST   11 commands; at most 13 commands, 410 steps
 
-local LAYOUT = 1
-local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -87,8 +85,8 @@ for i = 1, settings_count do
   local size, entry = ARGV[arg_at], arg_empty
   arg_at = arg_at + 1
   if size ~= '0' then
-    size = size and #size == 1 and arg_find('123456789', size, 1, true) or arg_uint(size, 0, 24)
-    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 24') end
+    size = size and #size == 1 and arg_find('123456789', size, 1, true) or arg_uint(size, 0, 26)
+    if not size then return refuse('settings[' .. i .. '].pairs', ARGV[arg_at - 1], 'an integer from 0 to 26') end
     arg_seen_settings = arg_seen_settings or {}
     local filled = 0
     for at = arg_at, arg_at + 2 * size - 2, 2 do
@@ -161,6 +159,12 @@ for i = 1, settings_count do
         if v ~= 'public' and v ~= 'internal' and v ~= 'confidential' and v ~= 'restricted' then
           return refuse('settings[' .. i .. '].tier', v, 'one of public, internal, confidential, restricted')
         end
+      elseif name == 'steps_max' then
+        v = arg_uint(v, 1, 10000)
+        if not v then return refuse('settings[' .. i .. '].steps_max', raw, 'an integer from 1 to 10000') end
+      elseif name == 'steps_bytes' then
+        v = arg_uint(v, 1024, 4194304)
+        if not v then return refuse('settings[' .. i .. '].steps_bytes', raw, 'an integer from 1024 to 4194304') end
       elseif name == 'fair' then
         if v ~= '0' and v ~= '1' then
           return refuse('settings[' .. i .. '].fair', v, '0 or 1')
@@ -171,7 +175,7 @@ for i = 1, settings_count do
           return refuse('settings[' .. i .. '].expect', v and #v, '16 to 16 bytes long')
         end
       else
-        return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, payload_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, fair, expect')
+        return refuse('settings[' .. i .. '].pairs', name, 'names from lease_ms, max_attempts, max_crashes, backoff_base_ms, backoff_multiplier_pct, backoff_cap_ms, jitter_pct, events_max, events_keep_ms, events_error_max, presence_ms, finished_keep_ms, finished_max, dead_keep_ms, dead_max, result_ms, payload_ms, idempotency_ms, reply_ms, timeout_ms, timeout_grace_ms, tier, steps_max, steps_bytes, fair, expect')
       end
       if arg_seen_settings[name] == i then
         return refuse('settings[' .. i .. '].' .. name, 2, 'given at most once')
@@ -213,9 +217,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -255,7 +259,7 @@ end
 
 -- settings_digest(): the digest of the stored settings. It is the same for equal settings.
 local function settings_digest() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'payload_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'fair')
+  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'payload_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'steps_max', 'steps_bytes', 'fair')
   for i = 1, #row do row[i] = row[i] or '' end
   return digest_of(table.concat(row, ' '))
 end
@@ -284,7 +288,7 @@ function arg_rare()
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+  redis.call('HSET', config, 'layout', 2, 'layout_min', 2, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.

@@ -33,8 +33,6 @@
 -- REPLAY idempotent
 -- COST   3 + 3k + n commands; at most 2,300 commands, 40,000 steps
 
-local LAYOUT = 1
-local CREATED = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local arg_empty = {}
@@ -227,9 +225,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -323,7 +321,7 @@ if step == 'begin' then
     if used or row[3] ~= 'paused' then return { 'in_use', now } end
   end
   redis.call('SET', copied, '1', 'PX', 604800000)
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', '9007199254740991', 'clock', row[2] or (clock == 'test' and 'test' or 'server'))
+  redis.call('HSET', config, 'layout', 2, 'layout_min', '9007199254740991', 'clock', row[2] or (clock == 'test' and 'test' or 'server'))
 elseif step == 'write' then
   refused = check_copied()
   if refused then return refused end

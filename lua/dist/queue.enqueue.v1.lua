@@ -98,8 +98,6 @@
 -- REPLAY rid
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 4 for a parent among these, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
 
-local LAYOUT = 1
-local CREATED = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -551,9 +549,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -569,7 +567,7 @@ end
 
 local config, task = KEYS[1], KEYS[4]
 
--- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares
+-- The usual call: new tasks with no pairs but those of `fit`, in a queue that runs and uses no limits, fair shares
 -- or other tier. It sends the commands that the code below would send, and makes few functions for them. It leaves all else
 -- to that code, and so all refusals and replays, before any write.
 local row, known, plain, keys, stamps, tens, seen, fit, keyed = nil, nil, not moved, {}, {}, rid .. '/', item_count > 1 and {}, nil, nil
@@ -590,7 +588,7 @@ for i = 1, item_count do
 end
 if plain then
   row = redis.call('HMGET', config, 'layout_min', 'clock', 'events_max', 'tier', 'fair', 'mode', 'epoch', 'chains', 'limits', 'fair_top')
-  local usual = row[1] == '1' and epoch == tonumber(row[7] or 0) and row[3] ~= '0'
+  local usual = row[1] and epoch == tonumber(row[7] or 0) and row[3] ~= '0'
     and (row[6] or 'running') == 'running' and (row[4] or 'internal') == 'internal'
     and (row[9] or '0') == '0' and (row[5] or '0') == '0'
   if usual then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items
@@ -1335,7 +1333,7 @@ end
 
 -- create_base(clock): store the layout and the clock of a new base. The clock is `test` or `server` (the default).
 local function create_base(clock) local config = KEYS[1]
-  redis.call('HSET', config, 'layout', CREATED, 'layout_min', CREATED, 'clock', clock == 'test' and 'test' or 'server')
+  redis.call('HSET', config, 'layout', 2, 'layout_min', 2, 'clock', clock == 'test' and 'test' or 'server')
 end
 
 -- is_later(made_by, stamp): whether a later item of the same call made the task with the stamp made_by.

@@ -14,6 +14,7 @@
 -- DATA   result      prefix/string  {base}:result:     id
 -- DATA   log         prefix/list    {base}:log:        id
 -- DATA   ended_runs  prefix/list    {base}:ended_runs: id
+-- DATA   steps       prefix/hash    {base}:steps:      id
 -- DATA   reply       prefix/string  {base}:reply:      id
 -- DATA   ready       prefix/zset    {base}:ready:      lane
 -- DATA   lanes       set            {base}:lanes
@@ -91,7 +92,6 @@
 -- REPLAY rid
 -- COST   22 commands, up to 3 more if it is due again within 10 s, 3 more for each of its unfinished tasks, 10 if it waits for them, up to 20 if it cancels them, and more for the task's options, as in enqueue, O(log m); at most 930 commands, 11,000 steps
 
-local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -127,7 +127,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
-  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':schedules', arg_base .. ':schedule:', arg_base .. ':limits', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':steps:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':schedules', arg_base .. ':schedule:', arg_base .. ':limits', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local name = ARGV[1]
@@ -382,7 +382,7 @@ local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[36]
+local function emit(ctx, event, id, detail) local events = KEYS[37]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -412,7 +412,7 @@ end
 
 -- index_task(ctx, by_index, id, own): note a new task for the indexes of its user, tags and parent.
 -- EARLY
-local function index_task(ctx, by_index, id, own) local by_user, by_tag, children = KEYS[21], KEYS[22], KEYS[23]
+local function index_task(ctx, by_index, id, own) local by_user, by_tag, children = KEYS[22], KEYS[23], KEYS[24]
   if own.user then line_up(by_index, by_user .. own.user, ctx.now_text, id) end
   if own.tags then
     local seen = {}
@@ -427,14 +427,14 @@ end
 -- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
 -- is a hint, not a task.
 -- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
-local function push_wake(ctx, lane, was_empty) local wake = KEYS[12]
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[13]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[33]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[11], KEYS[12], KEYS[34]
   local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -478,7 +478,7 @@ end
 -- stub, its settlement stays known as `settled_earlier`, and so do the last eight calls that enqueued it. A link of another
 -- family (shorten_family) is no longer one.
 -- EARLY
-local function write_record(id, stamp, ctx, own, size) local task, children = KEYS[4], KEYS[23]
+local function write_record(id, stamp, ctx, own, size) local task, children = KEYS[4], KEYS[24]
   local key, tier = task .. id, ctx.settings_tier
   local old = ctx.some_known and redis.call('HMGET', key, 'gone', 'rid', 'earlier', 'settled', 'link')
   if old and old[5] then
@@ -511,7 +511,7 @@ end
 -- add_tasks(ctx, ids, data, envelopes, stamps): add the tasks that are new. envelopes: their pairs; stamps:
 -- `<rid>/<index>`. Returns one answer for each task.
 -- EARLY
-local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[10], KEYS[33]
+local function add_tasks(ctx, ids, data, envelopes, stamps) local config, payload, ready, shares = KEYS[1], KEYS[5], KEYS[11], KEYS[34]
   local last = redis.call('HINCRBY', config, 'place', #ids)
   local place = last - #ids
   ctx.there, ctx.gathers, ctx.lined, ctx.aside, ctx.last_place = {}, {}, {}, {}, string.format('%.0f', last)
@@ -574,7 +574,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[35]
+local function write_counts(ctx) local counters = KEYS[36]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -599,9 +599,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -638,7 +638,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[34]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[10], KEYS[35]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -648,7 +648,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
-local function push_due(lane) local wake = KEYS[12]
+local function push_due(lane) local wake = KEYS[13]
   if redis.call('EXISTS', wake .. lane) == 0 then
     redis.call('LPUSH', wake .. lane, '1')
     redis.call('PEXPIRE', wake .. lane, 60000)
@@ -660,7 +660,7 @@ end
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller.
-local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[16]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -703,7 +703,7 @@ end
 
 -- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
 -- its end for all waiting tasks that this call adds. One that this call has made waits itself.
-local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[16], KEYS[17]
+local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[17], KEYS[18]
   local there = ctx.there[id]
   if there == 'awaited' then return end
   ctx.there[id] = 'awaited'
@@ -723,7 +723,7 @@ end
 -- await_others(ctx, id, own, place, by_index): let a new task wait until others have ended: the tasks of `after`, which
 -- exist; `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted
 -- as if it happened now. Notes its place in `blocked` for the caller's ZADD. Returns for how many ends it waits.
-local function await_others(ctx, id, own, place, by_index) local blocked, deadlines, dependents = KEYS[14], KEYS[15], KEYS[24]
+local function await_others(ctx, id, own, place, by_index) local blocked, deadlines, dependents = KEYS[15], KEYS[16], KEYS[25]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -750,7 +750,7 @@ end
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope expires_at_ms fallback_after_ms
 -- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[19]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[16], KEYS[20]
   if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -763,7 +763,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[25]
+local function order_on_end(ctx, id, own) local order = KEYS[26]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -790,7 +790,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[16]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[17]
   if tied then on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
@@ -800,7 +800,7 @@ local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4]
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[11], KEYS[14], KEYS[15], KEYS[17], KEYS[18]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -810,7 +810,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[33]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[12], KEYS[13], KEYS[14], KEYS[16], KEYS[34]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -821,14 +821,14 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[30], KEYS[31]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[31], KEYS[32]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function push_control(ctx, name) local control = KEYS[18]
+local function push_control(ctx, name) local control = KEYS[19]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -848,7 +848,7 @@ local function read_record(id) local task = KEYS[4]
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[14], KEYS[15], KEYS[17], KEYS[18]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -901,7 +901,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[23]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[24]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -937,7 +937,7 @@ local function line_up_freed(ctx, batch)
 end
 
 -- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
-local function store_notes(ctx) local ends = KEYS[26]
+local function store_notes(ctx) local ends = KEYS[27]
   local rows = {}
   for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
   for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
@@ -947,7 +947,7 @@ end
 -- read_notes(ctx, limit): the oldest notes that are stored, with their times, at most limit, and whether there are any. If
 -- so, those of this call are stored, too, to get their turn. As a rule there are none: the notes of a call are carried
 -- out without being stored.
-local function read_notes(ctx, limit) local ends = KEYS[26]
+local function read_notes(ctx, limit) local ends = KEYS[27]
   local stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
   if stored[1] and ctx.notes then
     store_notes(ctx)
@@ -958,14 +958,14 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[14]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[17]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[18]
   if tied then on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
@@ -975,7 +975,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[32], KEYS[33]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[33], KEYS[34]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -1026,7 +1026,7 @@ end
 -- each. A waiting task continues or ends at once if an end decides, and otherwise when the last one has ended (it may wait for
 -- all of them, or for any). A task that is not blocked at this place no longer waits, or is another task with that id.
 -- What each of them needs is read and written once. What becomes ready goes into the batch.
-local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[14]
+local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[15]
   local tells = batch.tells
   if not tells[1] then return end
   batch.tells = {}
@@ -1063,7 +1063,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[24], KEYS[26]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
   local batch, told, may_be_stored = { by_lane = {}, freed = {}, tells = {} }, 0, true
   local function follow(note, parent_only)
     local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
@@ -1114,7 +1114,7 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.notes
-local function chains_on_close(ctx) local ends = KEYS[26]
+local function chains_on_close(ctx) local ends = KEYS[27]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
   store_notes(ctx)
@@ -1138,7 +1138,7 @@ end
 -- find_duplicate(ctx, own, stamp): find the task that a new one duplicates, and by what: an earlier answer of this call
 -- (rid), its idempotency key (key), its scope, or its unique key. The third value: a later item of this call made that
 -- task. nil if it is no duplicate.
-local function find_duplicate(ctx, own, stamp) local task, once = KEYS[4], KEYS[19]
+local function find_duplicate(ctx, own, stamp) local task, once = KEYS[4], KEYS[20]
   local names = { 'rid', 'key', 'scope', 'unique' }
   local found = redis.call('HMGET', once, 'rid:' .. stamp, 'key:' .. (own.idempotency_key or ''),
     'scope:' .. (own.scope or ''), 'unique:' .. (own.unique or ''))
@@ -1156,7 +1156,7 @@ end
 -- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
 -- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
 -- in ctx.limit). room_left adds `held` and `next_ms` to it.
-local function read_limits(ctx, keys) local limits = KEYS[29]
+local function read_limits(ctx, keys) local limits = KEYS[30]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
@@ -1199,7 +1199,7 @@ end
 
 -- find_line(ctx, own): for a new task: the first of its limits whose queue is not empty. The task joins this queue at
 -- once.
-local function find_line(ctx, own) local waiting = KEYS[30]
+local function find_line(ctx, own) local waiting = KEYS[31]
   local limited = limits_of(ctx, own.user or '', own.tags and table.concat(own.tags, ',') or '', own.limits and table.concat(own.limits, ',') or '')
   for _, limit in ipairs(limited) do
     if ctx.in_line[limit.key] == nil then ctx.in_line[limit.key] = redis.call('EXISTS', waiting .. limit.key) == 1 end
@@ -1221,7 +1221,7 @@ end
 
 -- gathers(ctx, id): the place of a task, as text, if it waits for its children, and so gathers those that come now; otherwise
 -- false. A call looks at each task once.
-local function gathers(ctx, id) local task, blocked = KEYS[4], KEYS[14]
+local function gathers(ctx, id) local task, blocked = KEYS[4], KEYS[15]
   if ctx.gathers[id] == nil then
     local score = redis.call('ZSCORE', blocked, id)
     local row = score and redis.call('HMGET', task .. id, 'gather', 'limited_by') or {}
@@ -1254,7 +1254,7 @@ end
 
 -- read_open(ids): the ids among these (separated by spaces) whose tasks have not ended. A task of somebody else that has got the id of one
 -- which is gone does not count.
-local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[16], KEYS[17]
+local function read_open(ids) local task, finished, dead = KEYS[4], KEYS[17], KEYS[18]
   local open = {}
   for id in string.gmatch(ids, '%S+') do
     local there = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
@@ -1267,7 +1267,7 @@ end
 -- schedule have not ended, its overlap policy decides: the new one is skipped, or waits for them, or they are cancelled
 -- first. fired, exists (this time has fired before) or skipped. A task that this call made before is `fired` again.
 -- LATE
-local function fire_once(ctx, id, at_text, data, envelope, stamp) local task, schedule = KEYS[4], KEYS[28]
+local function fire_once(ctx, id, at_text, data, envelope, stamp) local task, schedule = KEYS[4], KEYS[29]
   local key = schedule .. name
   local known = known_as(id, stamp)
   if known then return known == 'created' and 'fired' or 'exists' end
@@ -1308,7 +1308,7 @@ end
 -- firing_id(id, at_text): the id for the task of a schedule's time. If somebody has taken `id`, which anybody can guess, for another
 -- task, it is one that nobody can know before; for the same time it is always the same. `seed` is what it is made of, if there is no
 -- task of it yet: then the caller must pass it to note_taken_id.
-local function firing_id(id, at_text) local task, schedule = KEYS[4], KEYS[28]
+local function firing_id(id, at_text) local task, schedule = KEYS[4], KEYS[29]
   if id ~= name .. '@' .. at_text then return id end
   local row = redis.call('HMGET', task .. id, 'created_ms', 'schedule')
   if not row[1] or row[2] == name then return id end
@@ -1324,7 +1324,7 @@ local function full_score(ctx)
 end
 
 -- have_children(ids): whether some of these tasks have children.
-local function have_children(ids) local children = KEYS[23]
+local function have_children(ids) local children = KEYS[24]
   local keys = {}
   for i, id in ipairs(ids) do keys[i] = children .. id end
   return count_existing(keys) > 0
@@ -1333,7 +1333,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[19], KEYS[20]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[20], KEYS[21]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -1364,7 +1364,7 @@ end
 
 -- is_here(own): whether a task that belongs to another partition by now has to stay here: another task of its ordering
 -- key has not ended here; or, without such a key, its parent is here, or a task that it waits for.
-local function is_here(own) local task, order = KEYS[4], KEYS[25]
+local function is_here(own) local task, order = KEYS[4], KEYS[26]
   if own.ordering_key then return redis.call('EXISTS', order .. own.ordering_key) == 1 end
   local other = own.parent or own.after and own.after[1]
   return other and redis.call('HEXISTS', task .. other, 'created_ms') == 1
@@ -1390,7 +1390,7 @@ end
 -- join_limit(ctx, id, score, limit, recheck_at_ms, tied): put a task into the queue of a limit, by its place.
 -- recheck_at_ms: the new score of the queue in limit_lines, unless it is due earlier. The task may still expire. Its
 -- fallback timer stops while it waits for the limit. write_joins stores where it waits.
-local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, deadlines = KEYS[4], KEYS[15]
+local function join_limit(ctx, id, score, limit, recheck_at_ms, tied) local task, deadlines = KEYS[4], KEYS[16]
   local line = ctx.joins[limit.key]
   if not line then
     line = { due_ms = recheck_at_ms, rows = {} }
@@ -1410,7 +1410,7 @@ end
 
 -- join_order(id, own, place): put a new task at the end of the line of its ordering key. Behind others it waits for its turn,
 -- which comes when it is the first.
-local function join_order(id, own, place) local order = KEYS[25]
+local function join_order(id, own, place) local order = KEYS[26]
   local line = order .. own.ordering_key
   own.behind = redis.call('EXISTS', line) == 1
   redis.call('ZADD', line, place, id)
@@ -1437,7 +1437,7 @@ local function merge_task(ctx, twin, by, stamp, own, data) local task, payload =
 end
 
 -- note_taken_id(ctx, id, seed): somebody has taken the id of a schedule's task for another one. People should look.
-local function note_taken_id(ctx, id, seed) local schedule = KEYS[28]
+local function note_taken_id(ctx, id, seed) local schedule = KEYS[29]
   redis.call('HSET', schedule .. name, 'seed', seed)
   emit(ctx, 'task.alert', id, 'reason=schedule_id_taken')
 end
@@ -1458,7 +1458,7 @@ end
 -- plan_firing(ctx, next_ms): note when this schedule is due next; 0: never by itself. Blocked workers are woken to
 -- learn of it.
 -- LATE
-local function plan_firing(ctx, next_ms) local schedules, schedule = KEYS[27], KEYS[28]
+local function plan_firing(ctx, next_ms) local schedules, schedule = KEYS[28], KEYS[29]
   local due_ms = next_ms > 0 and next_ms or MAX_SAFE
   redis.call('ZADD', schedules, string.format('%.0f', due_ms), name)
   redis.call('HSET', schedule .. name, 'next_ms', string.format('%.0f', next_ms))
@@ -1485,7 +1485,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[23], KEYS[26]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -1531,8 +1531,9 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
--- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[21], KEYS[22], KEYS[23]
+-- only keys that may exist: without `progress_ms` there is no log, without `deliveries` there are no ended runs,
+-- and without `durable` there are no steps.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, steps, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[22], KEYS[23], KEYS[24]
   if #ids == 0 then return 0, most end
   local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -1547,7 +1548,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     count, left = i, left - 1
     local key = task .. id
     local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
-      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+      'deliveries', 'earlier', 'settled_earlier', 'pruned', 'durable')
     local parent, at = own[5], #keys
     if parent and some_have == nil then some_have = have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
@@ -1555,10 +1556,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[12] or not own[1] then keys[#keys + 1] = steps .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    if own[4] then
-      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
-    end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
@@ -1589,7 +1589,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[18]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -1605,7 +1605,7 @@ end
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age. A deletion has costs of its own, which single ends share: it waits for up to 100 finished tasks, at most a
 -- twentieth of the maximum. Claims delete the rest once a second.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[17], KEYS[18]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   local max = ctx.settings_finished_max
   if ctx.ended > 0 and redis.call('ZCARD', finished) > max + math.min(100, math.floor(max / 20)) then
@@ -1618,7 +1618,7 @@ local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEY
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[19], KEYS[20]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[20], KEYS[21]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -1629,7 +1629,7 @@ end
 
 -- write_joins(ctx, told): store which tasks have joined which limit queues since the last time. told: one event for each
 -- queue says so.
-local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[14], KEYS[30], KEYS[31]
+local function write_joins(ctx, told) local blocked, waiting, limit_lines = KEYS[15], KEYS[31], KEYS[32]
   local all, looks = {}, {}
   for i, key in ipairs(ctx.joins) do
     local rows, ids = ctx.joins[key].rows, {}
@@ -1650,7 +1650,7 @@ end
   return arg_made
 end
 
-local schedules, schedule = KEYS[27], KEYS[28]
+local schedules, schedule = KEYS[28], KEYS[29]
 
 local ctx, refused = open()
 if refused then return refused end

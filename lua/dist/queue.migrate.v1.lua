@@ -18,7 +18,6 @@
 -- FLAGS  allow-oom
 -- COST   5 commands; at most 3 commands, 52 steps
 
-local LAYOUT = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -100,9 +99,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -135,13 +134,13 @@ local function raise_layout(done) local config = KEYS[1]
   local before = row[1]
   if not before then return 0, 0 end
   local layout, rewritten = tonumber(before), tonumber(row[2] or before)
-  if layout < LAYOUT then
-    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', rewritten)
-    return LAYOUT, rewritten, before
+  if layout < 2 then
+    redis.call('HSET', config, 'layout_min', 2, 'layout', 2, 'rewritten', rewritten)
+    return 2, rewritten, before
   end
-  if done and rewritten < LAYOUT then
-    redis.call('HSET', config, 'rewritten', LAYOUT)
-    rewritten = LAYOUT
+  if done and rewritten < 2 then
+    redis.call('HSET', config, 'rewritten', 2)
+    rewritten = 2
   end
   return layout, rewritten
 end
@@ -150,5 +149,5 @@ local ctx, refused = open()
 if refused then return refused end
 
 local layout, rewritten, before = raise_layout(done)
-if before then emit(ctx, 'queue.migrated', '', 'from=' .. before .. ' to=' .. LAYOUT) end
+if before then emit(ctx, 'queue.migrated', '', 'from=' .. before .. ' to=' .. 2) end
 return { 'ok', ctx.now, layout, rewritten }

@@ -8,6 +8,7 @@
 -- DATA   payload    prefix/string {base}:payload:    id
 -- DATA   log        prefix/list   {base}:log:        id
 -- DATA   ended_runs prefix/list   {base}:ended_runs: id
+-- DATA   steps      prefix/hash   {base}:steps:      id
 -- DATA   ready      prefix/zset   {base}:ready:      lane
 -- DATA   lanes      set           {base}:lanes
 -- DATA   wake       prefix/list   {base}:wake:       lane
@@ -30,7 +31,6 @@
 -- FLAGS  allow-oom
 -- COST   11 + 2n commands, 1 more with fair shares and 2 for each user, 1 for each of up to 1,000 that are due at the same time after crashes, O(n log m); at most 8,400 commands, 73,000 steps
 
-local LAYOUT = 1
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
 local arg_find = string.find
@@ -64,7 +64,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
-  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':dependents:', arg_base .. ':ends', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':steps:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':dependents:', arg_base .. ':ends', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]
@@ -102,7 +102,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[15]
+local function emit(ctx, event, id, detail) local events = KEYS[16]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -133,14 +133,14 @@ end
 -- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
 -- is a hint, not a task.
 -- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
-local function push_wake(ctx, lane, was_empty) local wake = KEYS[8]
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[9]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[6], KEYS[7], KEYS[13]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[7], KEYS[8], KEYS[14]
   local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -159,9 +159,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -188,7 +188,7 @@ end
 
 -- promote_due(ctx, limit): put delayed tasks that are due at the end of their lanes, the earliest first, as many as ctx.work
 -- allows. Tasks that crashed again and are due at the same time keep the order that they had before, not that of ids.
-local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[9]
+local function promote_due(ctx, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[10]
   limit = math.min(limit, math.ceil(ctx.work / (ctx.settings_fair > 0 and 3 or 2)))
   local page = redis.call('ZRANGE', delayed, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')
   if #page == 0 then return 0 end
@@ -220,7 +220,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[14]
+local function write_counts(ctx) local counters = KEYS[15]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -255,7 +255,7 @@ end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
 -- WHEN ctx.settings_chains
-local function chains_on_drop(ctx, id) local dependents = KEYS[10]
+local function chains_on_drop(ctx, id) local dependents = KEYS[11]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
 
@@ -265,16 +265,16 @@ local function on_drop(ctx, id)
 end
 
 -- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
-local function drop_task(ctx, id) local task, payload, log, ended_runs = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local function drop_task(ctx, id) local task, payload, log, ended_runs, steps = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
   on_drop(ctx, id)
-  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id)
+  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id, steps .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- first_due(page, limit): choose which of the tasks that are due at the same time are promoted, at most limit, if some
 -- of them crashed again: those keep the order that they had when they were leased, behind the others. Looks at 1,000.
 -- nil if none crashed again.
-local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[9]
+local function first_due(page, limit) local config, task, delayed = KEYS[1], KEYS[2], KEYS[10]
   local last = page[2 * limit]
   if tonumber(redis.call('HGET', config, 'crashed_due_ms') or 0) < tonumber(page[2]) then return nil end
   if page[2 * limit + 2] == last then page = redis.call('ZRANGE', delayed, '-inf', last, 'BYSCORE', 'LIMIT', 0, 1000, 'WITHSCORES') end
@@ -297,7 +297,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[12], KEYS[13]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[13], KEYS[14]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -329,7 +329,7 @@ local function line_up_last(ctx, by_lane, id, place, lane, priority, user) local
 end
 
 -- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
-local function store_notes(ctx) local ends = KEYS[11]
+local function store_notes(ctx) local ends = KEYS[12]
   local rows = {}
   for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
   for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end

@@ -12,6 +12,7 @@
 -- DATA   result      prefix/string  {base}:result:     id
 -- DATA   log         prefix/list    {base}:log:        id
 -- DATA   ended_runs  prefix/list    {base}:ended_runs: id
+-- DATA   steps       prefix/hash    {base}:steps:      id
 -- DATA   reply       prefix/string  {base}:reply:      id
 -- DATA   ready       prefix/zset    {base}:ready:      lane
 -- DATA   lanes       set            {base}:lanes
@@ -53,7 +54,6 @@
 -- FLAGS  allow-oom
 -- COST   14 + 4n commands, 10 + 8n if tasks crash again, 8 more for each task that others wait for, 5 to 10 for each of up to 100 waiting tasks, 2 more if there are limits, 1 for each limit of a task, 4 for each limit queue that opens and 3 for each of up to 100 tasks that leave it, up to 100 + 2n limit queues and tasks, O(n log m); at most 8,300 commands, 150,000 steps
 
-local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -88,7 +88,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!work' then return refuse('key gate', KEYS[2], arg_base .. '!work') end
-  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':worker:', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':limits', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':rates', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':steps:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':workers', arg_base .. ':worker:', arg_base .. ':control:', arg_base .. ':once', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':limits', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':rates', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]
@@ -127,7 +127,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[35]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[10], KEYS[36]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -137,7 +137,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
-local function push_due(lane) local wake = KEYS[12]
+local function push_due(lane) local wake = KEYS[13]
   if redis.call('EXISTS', wake .. lane) == 0 then
     redis.call('LPUSH', wake .. lane, '1')
     redis.call('PEXPIRE', wake .. lane, 60000)
@@ -149,7 +149,7 @@ end
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller.
-local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[16]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -182,7 +182,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[37]
+local function emit(ctx, event, id, detail) local events = KEYS[38]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -200,7 +200,7 @@ end
 
 -- cancel_task(ctx, id, tied, detail): end a task as cancelled; the caller has taken it out of the set it was in.
 -- EARLY
-local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[16]
+local function cancel_task(ctx, id, tied, detail) local task, finished = KEYS[4], KEYS[17]
   if tied then arg_rare().on_end(ctx, id, 'cancelled', '') end
   redis.call('HSET', task .. id, 'cancelled_ms', ctx.now_text)
   redis.call('ZADD', finished, ctx.now, id)
@@ -239,8 +239,9 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
--- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[22], KEYS[23], KEYS[24]
+-- only keys that may exist: without `progress_ms` there is no log, without `deliveries` there are no ended runs,
+-- and without `durable` there are no steps.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, steps, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[23], KEYS[24], KEYS[25]
   if #ids == 0 then return 0, most end
   local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -255,7 +256,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     count, left = i, left - 1
     local key = task .. id
     local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
-      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+      'deliveries', 'earlier', 'settled_earlier', 'pruned', 'durable')
     local parent, at = own[5], #keys
     if parent and some_have == nil then some_have = arg_rare().have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
@@ -263,10 +264,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[12] or not own[1] then keys[#keys + 1] = steps .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    if own[4] then
-      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
-    end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
@@ -297,7 +297,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[18]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -313,7 +313,7 @@ end
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age. A deletion has costs of its own, which single ends share: it waits for up to 100 finished tasks, at most a
 -- twentieth of the maximum. Claims delete the rest once a second.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[17], KEYS[18]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   local max = ctx.settings_finished_max
   if ctx.ended > 0 and redis.call('ZCARD', finished) > max + math.min(100, math.floor(max / 20)) then
@@ -327,7 +327,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[36]
+local function write_counts(ctx) local counters = KEYS[37]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -350,7 +350,7 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[14]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
@@ -420,14 +420,14 @@ end
 -- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
 -- is a hint, not a task.
 -- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
-local function push_wake(ctx, lane, was_empty) local wake = KEYS[12]
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[13]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[34]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[11], KEYS[12], KEYS[35]
   local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -444,7 +444,7 @@ end
 
 -- move_to_dead(ctx, event, id, reason, tied, error, shown): move a task to the dead set. The caller has removed it from
 -- its set, and writes the reason and the error into the record. shown: further words of the event, or nil.
-local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[17]
+local function move_to_dead(ctx, event, id, reason, tied, error, shown) local dead = KEYS[18]
   if tied then arg_rare().on_end(ctx, id, 'dead ' .. reason, error or '') end
   redis.call('ZADD', dead, ctx.now, id)
   emit(ctx, event, id, 'reason=' .. reason .. (shown or ''))
@@ -462,9 +462,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -522,7 +522,7 @@ end
 -- reap_expired(ctx, limit): take back leases past their deadline, by deadline and then by place among the first 1,000,
 -- as many as ctx.work allows. After its first crash a task returns to its old place. After the n-th it waits for the
 -- backoff of n-1. max_crashes of them end it.
-local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[15]
+local function reap_expired(ctx, limit) local config, running, leases, task, deadlines = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[16]
   local ids = redis.call('ZRANGE', leases, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit + 1)
   if #ids == 0 then return 0 end
   local held, by_lane, due, latest_ms, count = redis.call('HMGET', running, unpack(ids)), {}, {}, 0, 0  -- at most 1,001: one more than the limit
@@ -583,7 +583,7 @@ end
 -- retire_worker(name, killed): remove the current incarnation of a worker name. The last eight incarnations are remembered
 -- for 2 minutes, so that a late repeated `register` of one of them is not accepted as new. If it was killed, as far as is
 -- known, its successor gets a request that it has not heard. A restart is then `run`: the successor has started anew.
-local function retire_worker(name, killed) local worker_hash = KEYS[19]
+local function retire_worker(name, killed) local worker_hash = KEYS[20]
   local row = redis.call('HMGET', worker_hash .. name, 'incarnation', 'replaced', 'heard', 'mode', 'wanted')
   local kept = { 'replaced', string.match((row[1] or '') .. ' ' .. (row[2] or ''), '^ ?(' .. string.rep('%S* ?', 8) .. ')') }
   if killed and row[3] == '0' then
@@ -597,7 +597,7 @@ end
 
 -- sweep_workers(ctx): forget workers that have been silent for too long: at most 100, as many as ctx.work allows, at
 -- least 10. Their leases expire by themselves.
-local function sweep_workers(ctx) local workers = KEYS[18]
+local function sweep_workers(ctx) local workers = KEYS[19]
   local silent_ms = ctx.presence_ms or read_presence()
   local most = math.max(10, math.min(100, math.floor(ctx.work / 6)))
   local gone = redis.call('ZRANGE', workers, '-inf', ctx.now - silent_ms, 'BYSCORE', 'LIMIT', 0, most)
@@ -615,7 +615,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[3], KEYS[11], KEYS[14], KEYS[15], KEYS[17], KEYS[18]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -625,7 +625,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[34]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[12], KEYS[13], KEYS[14], KEYS[16], KEYS[35]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -636,14 +636,14 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[30], KEYS[31]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[31], KEYS[32]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
 end
 
 -- push_control(ctx, name): leave a wake-up for a worker. It expires if no worker waits for it.
-local function push_control(ctx, name) local control = KEYS[20]
+local function push_control(ctx, name) local control = KEYS[21]
   ctx.called = ctx.called or {}
   if ctx.called[name] then return end
   ctx.called[name] = true
@@ -663,7 +663,7 @@ local function read_record(id) local task = KEYS[4]
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[13], KEYS[14], KEYS[16], KEYS[17]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[3], KEYS[14], KEYS[15], KEYS[17], KEYS[18]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -732,7 +732,7 @@ end
 -- most limit, and note that their own children follow. The stamp ends cycles of parents: each task is cancelled once
 -- for a stamp. A later cancel has a higher stamp and does the work of earlier ones. A link (shorten_family) of a
 -- removed child counts as a child. Returns how many, and the last of them with its score.
-local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[24]
+local function cancel_children(ctx, id, last_id, last_score, stamp, limit) local task, children = KEYS[4], KEYS[25]
   local start = last_score == '0' and 0 or rank_after(children .. id, last_score, last_id)
   local page = redis.call('ZRANGE', children .. id, start, start + limit - 1, 'WITHSCORES')
   for i = 1, #page, 2 do
@@ -768,7 +768,7 @@ local function line_up_freed(ctx, batch)
 end
 
 -- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
-local function store_notes(ctx) local ends = KEYS[27]
+local function store_notes(ctx) local ends = KEYS[28]
   local rows = {}
   for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
   for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
@@ -778,7 +778,7 @@ end
 -- read_notes(ctx, limit): the oldest notes that are stored, with their times, at most limit, and whether there are any. If
 -- so, those of this call are stored, too, to get their turn. As a rule there are none: the notes of a call are carried
 -- out without being stored.
-local function read_notes(ctx, limit) local ends = KEYS[27]
+local function read_notes(ctx, limit) local ends = KEYS[28]
   local stored = redis.call('ZRANGE', ends, 0, limit - 1, 'WITHSCORES')
   if stored[1] and ctx.notes then
     store_notes(ctx)
@@ -790,7 +790,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[33], KEYS[34]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[34], KEYS[35]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -841,7 +841,7 @@ end
 -- each. A waiting task continues or ends at once if an end decides, and otherwise when the last one has ended (it may wait for
 -- all of them, or for any). A task that is not blocked at this place no longer waits, or is another task with that id.
 -- What each of them needs is read and written once. What becomes ready goes into the batch.
-local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[14]
+local function tell_waiting(ctx, batch) local task, blocked = KEYS[4], KEYS[15]
   local tells = batch.tells
   if not tells[1] then return end
   batch.tells = {}
@@ -878,7 +878,7 @@ end
 -- propagate_ends(ctx, limit): carry out what ended tasks mean for others, oldest first, for at most limit of them. `c`,
 -- `f`: report to the waiting tasks and to the gathering parent. `o`: report to the next task of the ordering key. `t`:
 -- cancel the children. The rest stays noted. Returns how many were reported.
-local function propagate_ends(ctx, limit) local dependents, ends = KEYS[25], KEYS[27]
+local function propagate_ends(ctx, limit) local dependents, ends = KEYS[26], KEYS[28]
   local batch, told, may_be_stored = { by_lane = {}, freed = {}, tells = {} }, 0, true
   local function follow(note, parent_only)
     local how, id, other, at, upto = string.match(note, '^(%l) (%S+) (%S+) (%d+) (%d+)$')
@@ -929,7 +929,7 @@ end
 -- chains_on_close(ctx): report the ends of this call to the tasks that wait for them: at most 100, less those that its
 -- sweep has reported. If more are left, the time of the next claim is now.
 -- WHEN ctx.notes
-local function chains_on_close(ctx) local ends = KEYS[27]
+local function chains_on_close(ctx) local ends = KEYS[28]
   local left = 100 - ctx.told
   local all = left > 0 and propagate_ends(ctx, left) < left
   store_notes(ctx)
@@ -938,7 +938,7 @@ end
 
 -- chains_on_drop(ctx, id): tell the tasks that wait for this one that it has failed.
 -- WHEN ctx.settings_chains
-local function chains_on_drop(ctx, id) local dependents = KEYS[25]
+local function chains_on_drop(ctx, id) local dependents = KEYS[26]
   if redis.call('EXISTS', dependents .. id) == 1 then note_end(ctx, 'f', id) end
 end
 
@@ -956,7 +956,7 @@ end
 -- tasks that are no longer blocked, the queue's next score, and queues that end. The score of a queue in limit_lines: a
 -- time at which to look again; negative: at once, and score + BAND is since when; from BAND on: wait for the end of a
 -- lease, because the limit was full at score - BAND.
-local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[30]
+local function drain_limit_queue(ctx, key, line, batch) local task, waiting = KEYS[4], KEYS[31]
   local first, most = line.first, math.min(line.room, 100, ctx.steps)
   local passed, left = 0, line.room - most
   while most > 0 and first[passed + 1] do  -- at most 110: as many as may start, and 10
@@ -994,7 +994,7 @@ end
 -- read_limits(ctx, keys): the limits for these keys: each has its own, or that of its kind (`user:*`). A rule is stored
 -- as '<concurrency> <policy> <interval_ms> <burst>', with 0 for not limited. Each limit is one table per call (cached
 -- in ctx.limit). room_left adds `held` and `next_ms` to it.
-local function read_limits(ctx, keys) local limits = KEYS[28]
+local function read_limits(ctx, keys) local limits = KEYS[29]
   local names, found = {}, {}
   for i, key in ipairs(keys) do names[2 * i - 1], names[2 * i] = key, string.sub(key, 1, string.find(key, ':', 1, true) or -1) .. '*' end
   local rules = redis.call('HMGET', limits, unpack(names))  -- at most 2,000: two for each key of a task, or of a page of lines
@@ -1014,14 +1014,14 @@ local function read_limits(ctx, keys) local limits = KEYS[28]
 end
 
 -- read_line(line, key, more): read the first tasks of a limit queue: as many as may start, and some more.
-local function read_line(line, key, more) local waiting = KEYS[30]
+local function read_line(line, key, more) local waiting = KEYS[31]
   if line.most > 0 then line.first = redis.call('ZRANGE', waiting .. key, 0, line.most + more - 1, 'WITHSCORES') end
   line.whole = #line.first < 2 * (line.most + more)
 end
 
 -- read_places(lines, scores): read which scores the first tasks of these limit queues have in `blocked`. False if there
 -- are tasks that do not wait there.
-local function read_places(lines, scores) local blocked = KEYS[14]
+local function read_places(lines, scores) local blocked = KEYS[15]
   local ids, stand, right = {}, {}, true
   for _, line in pairs(lines) do
     for i = 1, #line.first, 2 do ids[#ids + 1], stand[#stand + 1] = line.first[i], line.first[i + 1] end
@@ -1037,7 +1037,7 @@ local function read_places(lines, scores) local blocked = KEYS[14]
 end
 
 -- read_rates(limited): read the rates of these limits in one command. room_left would read one at a time.
-local function read_rates(limited) local rates = KEYS[32]
+local function read_rates(limited) local rates = KEYS[33]
   local names, unread = {}, {}
   for _, limit in ipairs(limited) do
     if limit.interval_ms and not limit.next_ms and not limit.rate_ms then names[#names + 1], unread[#unread + 1] = limit.key, limit end
@@ -1064,7 +1064,7 @@ end
 -- look again, at most 5 s ahead. Rates that are used up are looked at together, so that idle workers do not poll each
 -- queue. If the concurrency is used up, the score is full_score: the end of a lease opens the queue. limit.idle: for 5
 -- s the rate would have allowed a start, but no task started.
-local function room_left(ctx, limit) local holding, rates = KEYS[29], KEYS[32]
+local function room_left(ctx, limit) local holding, rates = KEYS[30], KEYS[33]
   local room, recheck_at_ms = MAX_SAFE, ctx.now + 5000
   if limit.most then
     limit.held = limit.held or redis.call('ZCARD', holding .. limit.key)
@@ -1116,7 +1116,7 @@ end
 
 -- drain_limit_queues(ctx, keys, again): see to the lines of these limits, as drain_limit_queue does. What is more than one call may do is left to
 -- the next claims.
-local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[14], KEYS[15], KEYS[31]
+local function drain_limit_queues(ctx, keys, again) local blocked, deadlines, limit_lines = KEYS[15], KEYS[16], KEYS[32]
   local batch, later, lines = { by_lane = {}, freed = {}, due = {}, looks = {}, emptied = {}, ended = {} }, {}, nil
   for i, key in ipairs(keys) do
     if ctx.steps > 0 then
@@ -1150,14 +1150,14 @@ local function on_drop(ctx, id)
 end
 
 -- drop_task(ctx, id): delete the other keys of a task whose record was evicted, and write an alert event.
-local function drop_task(ctx, id) local task, payload, log, ended_runs = KEYS[4], KEYS[5], KEYS[7], KEYS[8]
+local function drop_task(ctx, id) local task, payload, log, ended_runs, steps = KEYS[4], KEYS[5], KEYS[7], KEYS[8], KEYS[9]
   on_drop(ctx, id)
-  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id)
+  redis.call('DEL', task .. id, payload .. id, log .. id, ended_runs .. id, steps .. id)
   emit(ctx, 'task.alert', id, 'reason=record_missing')
 end
 
 -- have_children(ids): whether some of these tasks have children.
-local function have_children(ids) local children = KEYS[24]
+local function have_children(ids) local children = KEYS[25]
   local keys = {}
   for i, id in ipairs(ids) do keys[i] = children .. id end
   return count_existing(keys) > 0
@@ -1166,7 +1166,7 @@ end
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope expires_at_ms fallback_after_ms
 -- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[21]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[16], KEYS[22]
   if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -1177,7 +1177,7 @@ end
 
 -- limits_on_unlease(ctx, ids): the tasks no longer count for their limits, so the next tasks in those queues may start.
 -- WHEN ctx.settings_limits > 0
-local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[29], KEYS[31]
+local function limits_on_unlease(ctx, ids) local running, holding, limit_lines = KEYS[2], KEYS[30], KEYS[32]
   local freed, keys, lined = {}, {}, {}
   for i, lease in ipairs(redis.call('HMGET', running, unpack(ids))) do  -- at most 1,000: as end_leases
     for _, key in ipairs(held_limits(lease)) do
@@ -1207,7 +1207,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[26]
+local function order_on_end(ctx, id, own) local order = KEYS[27]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -1237,7 +1237,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[24], KEYS[27]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[25], KEYS[28]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do

@@ -15,6 +15,7 @@
 -- DATA   result      prefix/string  {base}:result:     id
 -- DATA   log         prefix/list    {base}:log:        id
 -- DATA   ended_runs  prefix/list    {base}:ended_runs: id
+-- DATA   steps       prefix/hash    {base}:steps:      id
 -- DATA   reply       prefix/string  {base}:reply:      id
 -- DATA   ready       prefix/zset    {base}:ready:      lane
 -- DATA   lanes       set            {base}:lanes
@@ -63,7 +64,6 @@
 -- FLAGS  allow-oom
 -- COST   9 + 2n commands, 10 to 60 more for each repaired task, 20 + n for a limit queue, O(n log m); at most 49,000 commands, 300,000 steps
 
-local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -125,7 +125,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
-  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':running', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':steps:', arg_base .. ':reply:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':dependents:', arg_base .. ':order:', arg_base .. ':ends', arg_base .. ':holding:', arg_base .. ':waiting:', arg_base .. ':limit:lines', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':channel:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local dry_run = ARGV[1]
@@ -204,7 +204,7 @@ local arg_rare
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[32]
+local function emit(ctx, event, id, detail) local events = KEYS[33]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -241,7 +241,7 @@ end
 -- older release has deleted the task, but not what is kept of its runs); false if nothing is. An id without a record is
 -- sound, unless a lease or its runs are left of it.
 -- EARLY
-local function find_damage(ids) local running, leases, task, ended_runs, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[10], KEYS[13], KEYS[14], KEYS[16], KEYS[17], KEYS[25], KEYS[26]
+local function find_damage(ids) local running, leases, task, ended_runs, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[11], KEYS[14], KEYS[15], KEYS[17], KEYS[18], KEYS[26], KEYS[27]
   local scores, found = {}, {}
   local sets = { delayed, blocked, leases, finished, dead }
   for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
@@ -274,9 +274,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -313,7 +313,7 @@ end
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
 -- lives twice as long; after reply_ms it is ignored.
 -- EARLY
-local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[9], KEYS[30]
+local function answer_waiters(ctx, id, how, value) local config, reply, channel = KEYS[1], KEYS[10], KEYS[31]
   ctx.reply_ms = ctx.reply_ms or tonumber(redis.call('HGET', config, 'reply_ms') or 3600000)
   redis.call('SET', reply .. id, string.format('%.0f ', ctx.now + ctx.reply_ms) .. how .. '\n' .. value,
     'PX', string.format('%.0f', math.max(2 * ctx.reply_ms, 60000)))
@@ -323,7 +323,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
-local function push_due(lane) local wake = KEYS[12]
+local function push_due(lane) local wake = KEYS[13]
   if redis.call('EXISTS', wake .. lane) == 0 then
     redis.call('LPUSH', wake .. lane, '1')
     redis.call('PEXPIRE', wake .. lane, 60000)
@@ -335,7 +335,7 @@ end
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller.
-local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[15]
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[4], KEYS[16]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -390,7 +390,7 @@ end
 
 -- make_awaited(ctx, id): mark a task that other tasks wait for: from now on it has ties. If it has ended already, note
 -- its end for all waiting tasks that this call adds. One that this call has made waits itself.
-local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[16], KEYS[17]
+local function make_awaited(ctx, id) local running, task, finished, dead = KEYS[2], KEYS[4], KEYS[17], KEYS[18]
   local there = ctx.there[id]
   if there == 'awaited' then return end
   ctx.there[id] = 'awaited'
@@ -410,7 +410,7 @@ end
 -- await_others(ctx, id, own, place, by_index): let a new task wait until others have ended: the tasks of `after`, which
 -- exist; `gather` children, which may come later; or the earlier tasks of its ordering key. An end from before is noted
 -- as if it happened now. Notes its place in `blocked` for the caller's ZADD. Returns for how many ends it waits.
-local function await_others(ctx, id, own, place, by_index) local blocked, deadlines, dependents = KEYS[14], KEYS[15], KEYS[22]
+local function await_others(ctx, id, own, place, by_index) local blocked, deadlines, dependents = KEYS[15], KEYS[16], KEYS[23]
   local seen, awaits = {}, own.gather or (own.behind and 1 or 0)
   for _, other in ipairs(own.after or {}) do
     if not seen[other] then
@@ -443,14 +443,14 @@ end
 
 -- delay_until(ctx, due_ms, id, lane): make a task delayed until due_ms. If that is within 10 s, wake a worker of the
 -- lane.
-local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[13]
+local function delay_until(ctx, due_ms, id, lane) local delayed = KEYS[14]
   redis.call('ZADD', delayed, due_ms, id)
   if due_ms - ctx.now < 10000 then push_due(lane) end
 end
 
 -- drop_lease(ctx, id, held): end what is left of a lease, an entry of `running` or nil. Mark the queues of its limits,
 -- so that the next claims drain them.
-local function drop_lease(ctx, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[25], KEYS[27]
+local function drop_lease(ctx, id, held) local running, leases, holding, limit_lines = KEYS[2], KEYS[3], KEYS[26], KEYS[28]
   for _, key in ipairs(held_limits(held)) do
     redis.call('ZREM', holding .. key, id)
     redis.call('ZADD', limit_lines, 'XX', 'LT', ctx.now - BAND, key)
@@ -462,7 +462,7 @@ end
 -- holds_on_end(ctx, id, own): end what a task holds while it waits or runs: its deadline, its unique key and its scope.
 -- READS unique scope expires_at_ms fallback_after_ms
 -- WHEN own.unique or own.scope or own.expires_at_ms or own.fallback_after_ms
-local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[15], KEYS[18]
+local function holds_on_end(ctx, id, own) local deadlines, once = KEYS[16], KEYS[19]
   if own.expires_at_ms or own.fallback_after_ms then redis.call('ZREM', deadlines, id) end
   if not (own.unique or own.scope) then return end
   local unique, scope = 'unique:' .. (own.unique or ''), 'scope:' .. (own.scope or '')
@@ -475,7 +475,7 @@ end
 -- and propagate_ends unblocks the next task.
 -- READS ordering_key
 -- WHEN own.ordering_key
-local function order_on_end(ctx, id, own) local order = KEYS[23]
+local function order_on_end(ctx, id, own) local order = KEYS[24]
   local line = order .. own.ordering_key
   local first = redis.call('ZRANGE', line, 0, 1, 'WITHSCORES')
   redis.call('ZREM', line, id)
@@ -502,7 +502,7 @@ end
 
 -- end_ties(ctx, id, record, how): for a repaired task that has ended: run on_end, and publish its reply if that is
 -- missing. Can be called twice.
-local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[9]
+local function end_ties(ctx, id, record, how) local result, reply = KEYS[6], KEYS[10]
   if not record.ties then return end
   local value
   if record.reply and redis.call('EXISTS', reply .. id) == 0 then
@@ -532,7 +532,7 @@ end
 
 -- gather_left(id, record, others): for how many more children a gathering task waits, without `others`, for which it
 -- waits in addition. The second value is the task's place, if a child knows it. Looks at 1,000 children.
-local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[16], KEYS[17], KEYS[21]
+local function gather_left(id, record, others) local task, finished, dead, children = KEYS[4], KEYS[17], KEYS[18], KEYS[22]
   local kids, ended, place = redis.call('ZRANGE', children .. id, 0, 999), 0, nil
   local done = #kids > 0 and redis.call('ZMSCORE', finished, unpack(kids)) or {}  -- at most 1,000: the page
   local died = #kids > 0 and redis.call('ZMSCORE', dead, unpack(kids)) or {}  -- at most 1,000: the page
@@ -544,7 +544,7 @@ local function gather_left(id, record, others) local task, finished, dead, child
 end
 
 -- have_children(ids): whether some of these tasks have children.
-local function have_children(ids) local children = KEYS[21]
+local function have_children(ids) local children = KEYS[22]
   local keys = {}
   for i, id in ipairs(ids) do keys[i] = children .. id end
   return count_existing(keys) > 0
@@ -552,7 +552,7 @@ end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
 -- due time expires by itself.
-local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[11], KEYS[12], KEYS[13], KEYS[15], KEYS[29]
+local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, shares = KEYS[12], KEYS[13], KEYS[14], KEYS[16], KEYS[30]
   redis.call('SREM', lanes, lane)
   if ctx.settings_fair > 0 or ctx.settings_fair_top > 0 then redis.call('EXPIRE', shares .. lane, ctx.settings_limits > 0 and 2592000 or 86400) end
   if redis.call('EXISTS', delayed, deadlines) == 0 then
@@ -563,7 +563,7 @@ local function lane_emptied(ctx, lane) local lanes, wake, delayed, deadlines, sh
 end
 
 -- leave_line(id, key): remove a task from a limit queue. If the queue is then empty, remove it from limit_lines.
-local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[26], KEYS[27]
+local function leave_line(id, key) local task, waiting, limit_lines = KEYS[4], KEYS[27], KEYS[28]
   redis.call('HDEL', task .. id, 'limited_by')
   redis.call('ZREM', waiting .. key, id)
   if redis.call('EXISTS', waiting .. key) == 0 then redis.call('ZREM', limit_lines, key) end
@@ -572,14 +572,14 @@ end
 -- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
 -- is a hint, not a task.
 -- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
-local function push_wake(ctx, lane, was_empty) local wake = KEYS[12]
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[13]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[10], KEYS[11], KEYS[29]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[11], KEYS[12], KEYS[30]
   local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -609,7 +609,7 @@ end
 
 -- place_by_age(lane, band, id, record): a place for a task whose own is unknown: behind the tasks of its lane and band
 -- that were enqueued before it. Tasks of one millisecond are ordered by call, index and id.
-local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[10]
+local function place_by_age(lane, band, id, record) local task, ready = KEYS[4], KEYS[11]
   local set = ready .. lane
   local function is_older(other)
     local row = redis.call('HMGET', task .. other, 'created_ms', 'rid')
@@ -668,7 +668,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[21], KEYS[24]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[4], KEYS[22], KEYS[25]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do
@@ -714,8 +714,9 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
--- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[19], KEYS[20], KEYS[21]
+-- only keys that may exist: without `progress_ms` there is no log, without `deliveries` there are no ended runs,
+-- and without `durable` there are no steps.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, steps, reply, by_user, by_tag, children = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[20], KEYS[21], KEYS[22]
   if #ids == 0 then return 0, most end
   local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -730,7 +731,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     count, left = i, left - 1
     local key = task .. id
     local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
-      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+      'deliveries', 'earlier', 'settled_earlier', 'pruned', 'durable')
     local parent, at = own[5], #keys
     if parent and some_have == nil then some_have = have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
@@ -738,10 +739,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[12] or not own[1] then keys[#keys + 1] = steps .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    if own[4] then
-      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
-    end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
@@ -773,7 +773,7 @@ end
 -- repair_lane(ctx, lane): make `lanes` name this lane if and only if tasks wait in it. sound, damaged (in a dry run),
 -- or repaired.
 -- LATE
-local function repair_lane(ctx, lane) local ready, lanes = KEYS[10], KEYS[11]
+local function repair_lane(ctx, lane) local ready, lanes = KEYS[11], KEYS[12]
   local there = redis.call('EXISTS', ready .. lane)
   if redis.call('SISMEMBER', lanes, lane) == there then return 'sound' end
   if dry_run then return 'damaged' end
@@ -789,7 +789,7 @@ end
 -- repair_line(ctx, key, from): remove holders of a limit that have no lease with it, and waiting tasks that do not wait
 -- there, and schedule a look at its queue. Returns how many were seen in the longer set, and how many were wrong.
 -- LATE
-local function repair_line(ctx, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[14], KEYS[25], KEYS[26], KEYS[27]
+local function repair_line(ctx, key, from) local running, leases, task, blocked, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[4], KEYS[15], KEYS[26], KEYS[27], KEYS[28]
   local stale, wrong, long = {}, 0, 0
   local ids = redis.call('ZRANGE', holding .. key, from, from + 999)
   local held = #ids > 0 and redis.call('HMGET', running, unpack(ids)) or {}  -- at most 1,000: the page
@@ -822,7 +822,7 @@ end
 
 -- restore_end(ctx, id, record, how): put a task that has ended among those that have. When it ended is not known, unless
 -- it was cancelled; it is kept as if it ended now. The set that it is in then.
-local function restore_end(ctx, id, record, how) local finished, dead = KEYS[16], KEYS[17]
+local function restore_end(ctx, id, record, how) local finished, dead = KEYS[17], KEYS[18]
   end_ties(ctx, id, record, how)
   if how == 'dead' then
     redis.call('ZADD', dead, ctx.now, id)
@@ -835,7 +835,7 @@ local function restore_end(ctx, id, record, how) local finished, dead = KEYS[16]
 end
 
 -- restore_indexes(id, record): add a task to the indexes by user, tag and parent.
-local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[19], KEYS[20], KEYS[21]
+local function restore_indexes(id, record) local by_user, by_tag, children = KEYS[20], KEYS[21], KEYS[22]
   if record.user then redis.call('ZADD', by_user .. record.user, record.created_ms, id) end
   for tag in string.gmatch(record.tags or '', '[^,]+') do redis.call('ZADD', by_tag .. tag, record.created_ms, id) end
   if record.parent then redis.call('ZADD', children .. record.parent, record.created_ms, id) end
@@ -844,7 +844,7 @@ end
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[28], KEYS[29]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[29], KEYS[30]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -867,7 +867,7 @@ end
 
 -- restore_wait(ctx, id, record, score): let a task wait again where it did: for other tasks, for its time, or in its
 -- lane at its old place, which the score, its ordering key or a set of dependents may still know. Returns the state.
-local function restore_wait(ctx, id, record, score) local task, blocked, once, dependents, order, waiting = KEYS[4], KEYS[14], KEYS[18], KEYS[22], KEYS[23], KEYS[26]
+local function restore_wait(ctx, id, record, score) local task, blocked, once, dependents, order, waiting = KEYS[4], KEYS[15], KEYS[19], KEYS[23], KEYS[24], KEYS[27]
   local key, lane, band = task .. id, record.lane or 'any', tonumber(record.priority) or 5
   local status, number = string.match(record.settled or '', '^%S+ (%l+) (%d+)$')
   local place = score and score % BAND or status == 'released' and tonumber(number) or nil
@@ -935,7 +935,7 @@ end
 -- A lease has ended if the record knows its settlement, unless the lease is complete: then the settlement failed
 -- half-way and will be sent again. Any other lease continues, with a new deadline if it had none. Returns the state, or
 -- `gone`.
-local function repair_task(ctx, id) local running, leases, ended_runs, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[8], KEYS[10], KEYS[13], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[25], KEYS[26], KEYS[27]
+local function repair_task(ctx, id) local running, leases, ended_runs, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[8], KEYS[11], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[26], KEYS[27], KEYS[28]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(ctx, id, held)
@@ -985,7 +985,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[17]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[18]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -1001,7 +1001,7 @@ end
 -- retain(ctx): after tasks have ended, delete the oldest ended tasks above the maximum number. trim_ended handles the
 -- maximum age. A deletion has costs of its own, which single ends share: it waits for up to 100 finished tasks, at most a
 -- twentieth of the maximum. Claims delete the rest once a second.
-local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEYS[17]
+local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[17], KEYS[18]
   ctx.work = math.max(ctx.work, 50) + 25 * (ctx.ended + (ctx.counts.dead or 0))  -- as many go as come, whatever they have
   local max = ctx.settings_finished_max
   if ctx.ended > 0 and redis.call('ZCARD', finished) > max + math.min(100, math.floor(max / 20)) then
@@ -1014,7 +1014,7 @@ local function retain(ctx) local config, finished, dead = KEYS[1], KEYS[16], KEY
 end
 
 -- store_notes(ctx): store the notes of this call that were not carried out. A later call goes on.
-local function store_notes(ctx) local ends = KEYS[24]
+local function store_notes(ctx) local ends = KEYS[25]
   local rows = {}
   for i, note in ipairs(ctx.notes or {}) do rows[2 * i - 1], rows[2 * i] = ctx.now_text, note end
   for first = 1, #rows, 7000 do redis.call('ZADD', ends, unpack(rows, first, math.min(first + 6999, #rows))) end
@@ -1023,7 +1023,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[31]
+local function write_counts(ctx) local counters = KEYS[32]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)

@@ -1,13 +1,15 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/run_now.v1.lua by lua/bundle.py; do not edit
 -- queue.run_now.v1: make delayed tasks due at once: those that wait for their time, for a retry, or that were snoozed.
--- They are ready, behind all others. Other tasks stay as they are: a task that waits for other tasks or for a limit is
+-- They are ready, behind all others. The sleeps of a
+-- task with steps end. Other tasks stay as they are: a task that waits for other tasks or for a limit is
 -- `blocked`. `expired`: it may not start any more, and the next claim moves it to the dead set. If the same call is sent
 -- again, it returns the same answer.
 --
 -- DATA   config    hash        {base}:config
 -- DATA   leases    zset        {base}:leases
 -- DATA   task      prefix/hash {base}:task:     id
+-- DATA   steps     prefix/hash {base}:steps:    id
 -- DATA   ready     prefix/zset {base}:ready:    lane
 -- DATA   lanes     set         {base}:lanes
 -- DATA   wake      prefix/list {base}:wake:     lane
@@ -39,7 +41,6 @@
 -- FLAGS  allow-oom
 -- COST   11 + 8n commands, 1 more with fair shares and 2 for each user, O(n log m); at most 15,000 commands, 180,000 steps
 
-local LAYOUT = 1
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
 local unpack = table.unpack or unpack
@@ -74,7 +75,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!produce' then return refuse('key gate', KEYS[2], arg_base .. '!produce') end
-  KEYS = { arg_base .. ':config', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':leases', arg_base .. ':task:', arg_base .. ':steps:', arg_base .. ':ready:', arg_base .. ':lanes', arg_base .. ':wake:', arg_base .. ':delayed', arg_base .. ':blocked', arg_base .. ':deadlines', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':weights', arg_base .. ':shares:', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local rid = ARGV[1]
@@ -117,14 +118,14 @@ end
 local arg_rare
 
 -- done_before(ctx, verb): the answer that an earlier call with this verb and rid stored in the last minute, or nil.
-local function done_before(ctx, verb) local once = KEYS[12]
+local function done_before(ctx, verb) local once = KEYS[13]
   if rid == '' then return nil end
   local word, until_ms = string.match(redis.call('HGET', once, 'done:' .. verb .. ':' .. rid) or '', '^(%S+) (%d+)$')
   if word and tonumber(until_ms) > ctx.now then return word end
 end
 
 -- find_set(id, record): the set that a task is in, and its score there; nil if it is in none or has no record.
-local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[2], KEYS[4], KEYS[7], KEYS[8], KEYS[10], KEYS[11]
+local function find_set(id, record) local leases, ready, delayed, blocked, finished, dead = KEYS[2], KEYS[5], KEYS[8], KEYS[9], KEYS[11], KEYS[12]
   if not record then return nil end
   for _, set in ipairs({ ready .. (record.lane or 'any'), leases, finished, delayed, dead, blocked }) do
     local score = redis.call('ZSCORE', set, id)
@@ -135,7 +136,7 @@ end
 -- hold_once(ctx, field, id, keep_ms, stamp): make a key of `once` refer to a task, for keep_ms or, without keep_ms,
 -- until it is released. stamp: that of the enqueue that made the task, if its record does not know the key; the key no
 -- longer counts once that was purged.
-local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[12], KEYS[13]
+local function hold_once(ctx, field, id, keep_ms, stamp) local once, once_due = KEYS[13], KEYS[14]
   if not keep_ms then
     redis.call('HSET', once, field, id)
     return
@@ -159,7 +160,7 @@ local function line_up(by_lane, lane, score, id)
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[12], KEYS[13]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[13], KEYS[14]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -189,9 +190,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -248,7 +249,7 @@ end
 -- push_due(lane): push a wake-up token for a due time within the next 10 s (the longest block), because blocked workers
 -- do not know this time. The worker that takes the token claims, sees next_ms, and blocks until then. Also pushed while
 -- the queue is paused. It expires after 60 s, but a token for ready tasks does not.
-local function push_due(lane) local wake = KEYS[6]
+local function push_due(lane) local wake = KEYS[7]
   if redis.call('EXISTS', wake .. lane) == 0 then
     redis.call('LPUSH', wake .. lane, '1')
     redis.call('PEXPIRE', wake .. lane, 60000)
@@ -260,7 +261,7 @@ end
 -- await_deadline(ctx, id, since_ms, due): store the next deadline of a waiting task: its move to the next lane (or
 -- its failure in the last lane), counted from since_ms, or its expiry if it was never leased; the earlier one. due: a
 -- list for the ZADD of the caller.
-local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[3], KEYS[9]
+local function await_deadline(ctx, id, since_ms, due) local task, deadlines = KEYS[3], KEYS[10]
   local own = redis.call('HMGET', task .. id, 'fallback_after_ms', 'fallback', 'expires_at_ms', 'deliveries')
   local at_ms = MAX_SAFE
   if own[1] then
@@ -281,7 +282,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[17]
+local function emit(ctx, event, id, detail) local events = KEYS[18]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -297,10 +298,42 @@ local function emit(ctx, event, id, detail) local events = KEYS[17]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
+-- step_parts(entry): the parts of an entry of `steps:<id>`; nil if there is none.
+local function step_parts(entry)
+  local place, kind, at_ms, fence, from = string.match(entry or '', '^(%d+) (%l+) (%d+) (%d+)\n()')
+  if not place then return nil end
+  return {
+    place = tonumber(place), kind = kind, at_ms = tonumber(at_ms), fence = tonumber(fence), value = string.sub(entry, from),
+  }
+end
+
+-- steps_in_order(id): the stored steps of a task, in the order in which they were stored: names, and their parts as
+-- step_parts reads them.
+local function steps_in_order(id) local steps = KEYS[4]
+  local flat, names, parts = redis.call('HGETALL', steps .. id), {}, {}  -- at most 20,000: two for each of steps_max
+  for f = 1, #flat, 2 do
+    local found = step_parts(flat[f + 1])
+    names[found.place], parts[found.place] = flat[f], found
+  end
+  return names, parts
+end
+
+-- end_sleeps(ctx, id): end the sleeps of a task now, because somebody makes it due at once.
+local function end_sleeps(ctx, id) local steps = KEYS[4]
+  local names, parts = steps_in_order(id)
+  for i, name in ipairs(names) do
+    local one = parts[i]
+    if one.kind == 'sleep' and tonumber(one.value) > ctx.now then
+      redis.call('HSET', steps .. id, name,
+        string.format('%d %s %.0f %.0f\n', one.place, one.kind, one.at_ms, one.fence) .. ctx.now_text)
+    end
+  end
+end
+
 -- share_place(ctx, lane, user, band): the place of a user's next task with fair shares: the place claimed last in this
 -- lane and band, or the end of the user's previous task if that is later. A task of a user with weight 100 % lasts
 -- 1,000. config.fair_top is kept above all places, for the case that fair shares are switched off.
-local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[14], KEYS[15]
+local function share_place(ctx, lane, user, band) local config, weights, shares = KEYS[1], KEYS[15], KEYS[16]
   local name = lane .. ' ' .. band .. user
   ctx.shares = ctx.shares or {}
   local own = ctx.shares[name]
@@ -334,14 +367,14 @@ end
 -- push_wake(ctx, lane, was_empty): push a wake-up token for a blocked worker, unless the queue is paused. One is enough: it
 -- is a hint, not a task.
 -- was_empty: the lane may have been empty. Then its token may be for a due time, and must not expire any more.
-local function push_wake(ctx, lane, was_empty) local wake = KEYS[6]
+local function push_wake(ctx, lane, was_empty) local wake = KEYS[7]
   if (ctx.mode or ctx.settings_mode) == 'paused' then return was_empty and redis.call('PERSIST', wake .. lane) end
   if redis.call('EXISTS', wake .. lane) == 0 then redis.call('LPUSH', wake .. lane, '1') elseif was_empty then redis.call('PERSIST', wake .. lane) end
 end
 
 -- make_ready(ctx, by_lane): put tasks into their lanes and wake a worker for each lane. by_lane[lane] = { score, id,
 -- score, id, … } (line_up). The shares of a lane with waiting tasks do not expire.
-local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[4], KEYS[5], KEYS[15]
+local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[5], KEYS[6], KEYS[16]
   local names, begun = {}, 0
   for lane, members in pairs(by_lane) do
     names[#names + 1] = lane
@@ -357,7 +390,7 @@ local function make_ready(ctx, by_lane) local ready, lanes, shares = KEYS[4], KE
 end
 
 -- state_of(ctx, set, score, record): the state of a task by the set it is in; nil if it is in none.
-local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[7], KEYS[8], KEYS[10], KEYS[11]
+local function state_of(ctx, set, score, record) local leases, delayed, blocked, finished, dead = KEYS[2], KEYS[8], KEYS[9], KEYS[11], KEYS[12]
   if not set then return nil end
   if set == leases then return tonumber(score) > ctx.now and 'running' or 'stalled' end
   if set == finished then return record.cancelled_ms and 'cancelled' or 'completed' end
@@ -366,7 +399,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[16]
+local function write_counts(ctx) local counters = KEYS[17]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -379,11 +412,11 @@ local function write_counts(ctx) local counters = KEYS[16]
   end
 end
 
-  arg_made = { add_count = add_count, await_deadline = await_deadline, emit = emit, line_up_last = line_up_last, make_ready = make_ready, state_of = state_of, write_counts = write_counts }
+  arg_made = { add_count = add_count, await_deadline = await_deadline, emit = emit, end_sleeps = end_sleeps, line_up_last = line_up_last, make_ready = make_ready, state_of = state_of, write_counts = write_counts }
   return arg_made
 end
 
-local config, delayed = KEYS[1], KEYS[7]
+local config, delayed = KEYS[1], KEYS[8]
 
 local ctx, refused = open()
 if refused then return refused end
@@ -405,6 +438,7 @@ for i = 1, item_count do
   else
     answers[i] = { 'ready' }
     redis.call('ZREM', delayed, id)
+    if record.durable then arg_rare().end_sleeps(ctx, id) end
     arg_rare().line_up_last(ctx, by_lane, id, redis.call('HINCRBY', config, 'place', 1), record.lane, record.priority, record.user)
     if record.ties then arg_rare().await_deadline(ctx, id, ctx.now) end
     promoted[#promoted + 1], promoted[id] = id, true

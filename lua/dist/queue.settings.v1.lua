@@ -10,7 +10,6 @@
 -- FLAGS  no-writes
 -- COST   4 commands; at most 4 commands, 69 steps
 
-local LAYOUT = 1
 local arg_find = string.find
 local function refuse(field, value, want)
   local got = 'nothing'
@@ -65,9 +64,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -94,7 +93,7 @@ end
 
 -- settings_digest(): the digest of the stored settings. It is the same for equal settings.
 local function settings_digest() local config = KEYS[1]
-  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'payload_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'fair')
+  local row = redis.call('HMGET', config, 'lease_ms', 'max_attempts', 'max_crashes', 'backoff_base_ms', 'backoff_multiplier_pct', 'backoff_cap_ms', 'jitter_pct', 'events_max', 'events_keep_ms', 'events_error_max', 'presence_ms', 'finished_keep_ms', 'finished_max', 'dead_keep_ms', 'dead_max', 'result_ms', 'payload_ms', 'idempotency_ms', 'reply_ms', 'timeout_ms', 'timeout_grace_ms', 'tier', 'steps_max', 'steps_bytes', 'fair')
   for i = 1, #row do row[i] = row[i] or '' end
   return digest_of(table.concat(row, ' '))
 end

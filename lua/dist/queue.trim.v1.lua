@@ -10,6 +10,7 @@
 -- DATA   result        prefix/string {base}:result:       id
 -- DATA   log           prefix/list   {base}:log:          id
 -- DATA   ended_runs    prefix/list   {base}:ended_runs:   id
+-- DATA   steps         prefix/hash   {base}:steps:        id
 -- DATA   reply         prefix/string {base}:reply:        id
 -- DATA   finished      zset          {base}:finished
 -- DATA   dead          zset          {base}:dead
@@ -34,7 +35,6 @@
 -- FLAGS  allow-oom
 -- COST   15 + n commands, 1 more for a dead one, 2 for a stub, 1 for each user, tag and parent, O(n log m); at most 1,900 commands, 19,000 steps
 
-local LAYOUT = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -67,7 +67,7 @@ do
     if not arg_base then return refuse('key config', KEYS[1], '<prefix>:{queue:<name>}:config, <prefix>:{<slot>}:queue:<name>:config, <prefix>:{queue:<name>/<tag>}:config, where each part is a name: 1 to 100 of A-Z a-z 0-9 . _ @ + -') end
   end
   if KEYS[2] ~= arg_base .. '!operate' then return refuse('key gate', KEYS[2], arg_base .. '!operate') end
-  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':reply:', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':ends', arg_base .. ':events:config', arg_base .. ':counters', arg_base .. ':events' }
+  KEYS = { arg_base .. ':config', arg_base .. ':task:', arg_base .. ':payload:', arg_base .. ':result:', arg_base .. ':log:', arg_base .. ':ended_runs:', arg_base .. ':steps:', arg_base .. ':reply:', arg_base .. ':finished', arg_base .. ':dead', arg_base .. ':once', arg_base .. ':once:due', arg_base .. ':by:user:', arg_base .. ':by:tag:', arg_base .. ':children:', arg_base .. ':ends', arg_base .. ':events:config', arg_base .. ':counters', arg_base .. ':events' }
 end
 
 local limit = ARGV[1]
@@ -112,7 +112,7 @@ end
 
 -- emit(ctx, event, id, detail): add an entry to the stream, if the noun keeps events. detail: `name=value` words, or
 -- ''. The trace is ctx.trace, that of the task, or else that of the call.
-local function emit(ctx, event, id, detail) local events = KEYS[18]
+local function emit(ctx, event, id, detail) local events = KEYS[19]
   if ctx.settings_events_max == 0 then return end
   local source = ctx.restricted and '' or source  -- of the call: it is also that of a new task, and its tier may hide it
   if detail ~= '' and source == '' and trace == '' and not ctx.trace then
@@ -145,9 +145,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 2) > 2 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 2 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -177,8 +177,9 @@ end
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
--- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
-local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[12], KEYS[13], KEYS[14]
+-- only keys that may exist: without `progress_ms` there is no log, without `deliveries` there are no ended runs,
+-- and without `durable` there are no steps.
+local function remove_tasks(ctx, ids, since, why, most) local task, payload, result, log, ended_runs, steps, reply, by_user, by_tag, children = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8], KEYS[13], KEYS[14], KEYS[15]
   if #ids == 0 then return 0, most end
   local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
   local function leave(index, id)
@@ -193,7 +194,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     count, left = i, left - 1
     local key = task .. id
     local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
-      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+      'deliveries', 'earlier', 'settled_earlier', 'pruned', 'durable')
     local parent, at = own[5], #keys
     if parent and some_have == nil then some_have = arg_rare().have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
@@ -201,10 +202,9 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[12] or not own[1] then keys[#keys + 1] = steps .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    if own[4] then
-      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
-    end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end
@@ -234,7 +234,7 @@ local function remove_tasks(ctx, ids, since, why, most) local task, payload, res
 end
 
 -- sweep_once(ctx, limit): delete expired fields of `once`, at most limit. Returns the number.
-local function sweep_once(ctx, limit) local once, once_due = KEYS[10], KEYS[11]
+local function sweep_once(ctx, limit) local once, once_due = KEYS[11], KEYS[12]
   local fields = redis.call('ZRANGE', once_due, '-inf', ctx.now, 'BYSCORE', 'LIMIT', 0, limit)
   if #fields == 0 then return 0 end
   -- at most 4,010: limit, as add_tasks gives it for 1,000 items
@@ -245,7 +245,7 @@ end
 
 -- trim_set(ctx, set, keep_ms, max, limit): delete the oldest of the finished or the dead beyond an age (nil: none)
 -- and a number, at most limit, and as many as ctx.work allows; how many. ctx.untrimmed: there are more. The dead go with an event each.
-local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[9]
+local function trim_set(ctx, set, keep_ms, max, limit) local dead = KEYS[10]
   local ids, since = oldest_beyond(ctx, set, keep_ms, max, limit)
   if #ids == 0 then return 0 end
   local count, left = remove_tasks(ctx, ids, since, 'trimmed', math.max(ctx.work, 50))
@@ -262,7 +262,7 @@ end
 -- and limit dead ones. Returns how many. Once a minute it also trims old events in whole blocks, unless groups may hold them: then
 -- reads of these groups do. known: when the caller did all this last; 0: never. It reads presence_ms for sweep_workers, and
 -- history_ms for the history.
-local function trim_ended(ctx, limit, known) local config, finished, dead, groups_config, events = KEYS[1], KEYS[8], KEYS[9], KEYS[16], KEYS[18]
+local function trim_ended(ctx, limit, known) local config, finished, dead, groups_config, events = KEYS[1], KEYS[9], KEYS[10], KEYS[17], KEYS[19]
   local row = redis.call('HMGET', config, 'finished_keep_ms', 'dead_keep_ms', 'dead_max', 'events_keep_ms', 'presence_ms', 'history_ms')
   local finished_keep_ms, dead_keep_ms = tonumber(row[1] or 604800000), tonumber(row[2] or 2592000000)
   ctx.presence_ms, ctx.history_ms = tonumber(row[5] or 30000), tonumber(row[6] or 0)
@@ -276,7 +276,7 @@ end
 
 -- write_counts(ctx): add what this call has counted to the totals, once a call and not once a task. A number is added to its counter,
 -- a table of buckets to one counter for each bucket, and the sum of its values to another.
-local function write_counts(ctx) local counters = KEYS[17]
+local function write_counts(ctx) local counters = KEYS[18]
   for name, counted in pairs(ctx.counts) do
     if type(counted) == 'number' then
       redis.call('HINCRBY', counters, name, counted)
@@ -294,7 +294,7 @@ function arg_rare()
   if arg_made then return arg_made end
 
 -- have_children(ids): whether some of these tasks have children.
-local function have_children(ids) local children = KEYS[14]
+local function have_children(ids) local children = KEYS[15]
   local keys = {}
   for i, id in ipairs(ids) do keys[i] = children .. id end
   return count_existing(keys) > 0
@@ -305,7 +305,7 @@ end
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
 -- cancelled tree. So there are fewer links than tasks.
 -- LATE
-local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[14], KEYS[15]
+local function shorten_family(ctx, id) local task, children, ends = KEYS[2], KEYS[15], KEYS[16]
   local link = redis.call('HMGET', task .. id, 'gone', 'link', 'pruned')
   -- at most 1,100: each round takes out a link, and there is one for each task of the call, and two more
   while link[1] and link[2] do

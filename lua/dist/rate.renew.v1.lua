@@ -19,7 +19,6 @@
 -- FLAGS  allow-oom
 -- COST   3 + 3n commands; at most 230 commands, 2,900 steps
 
-local LAYOUT = 1
 local unpack = table.unpack or unpack
 local arg_find = string.find
 local function refuse(field, value, want)
@@ -110,9 +109,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 1) > 1 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 1 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -131,7 +130,7 @@ end
 -- EARLY
 local function open_rules(names) local rules, config = KEYS[1], KEYS[3]
   local row, now = redis.call('HMGET', config, 'layout_min', 'clock')
-  if now_ms == 0 and row[2] == 'server' and (row[1] or LAYOUT) + 0 <= LAYOUT then
+  if now_ms == 0 and row[2] == 'server' and (row[1] or 1) + 0 <= 1 then
     local time = redis.call('TIME')
     now = time[1] * 1000000 + time[2]
   else

@@ -15,7 +15,6 @@
 -- FLAGS  allow-oom
 -- COST   3 commands; at most 4 commands, 84 steps
 
-local LAYOUT = 1
 local arg_find = string.find
 local function refuse(field, value, want)
   local got = 'nothing'
@@ -70,9 +69,9 @@ end
 -- the layout of these scripts or the clock of the call does not fit the stored data. chosen: the clock of a base that
 -- this call may create.
 local function read_clock(layout_min, clock, chosen)
-  if tonumber(layout_min or LAYOUT) > LAYOUT then
+  if tonumber(layout_min or 1) > 1 then
     return nil, redis.error_reply('ADEQ_LAYOUT this data needs scripts of layout ' .. layout_min
-      .. ' or newer, these are of layout ' .. LAYOUT .. ': upgrade this client')
+      .. ' or newer, these are of layout ' .. 1 .. ': upgrade this client')
   end
   if ((clock or chosen) == 'test') ~= (now_ms > 0) then
     if chosen and not clock then return nil, redis.error_reply('ADEQ_CLOCK now_ms goes with clock=test, and only with it') end
@@ -105,13 +104,13 @@ local function raise_layout(done) local config = KEYS[1]
   local before = row[1]
   if not before then return 0, 0 end
   local layout, rewritten = tonumber(before), tonumber(row[2] or before)
-  if layout < LAYOUT then
-    redis.call('HSET', config, 'layout_min', LAYOUT, 'layout', LAYOUT, 'rewritten', rewritten)
-    return LAYOUT, rewritten, before
+  if layout < 1 then
+    redis.call('HSET', config, 'layout_min', 1, 'layout', 1, 'rewritten', rewritten)
+    return 1, rewritten, before
   end
-  if done and rewritten < LAYOUT then
-    redis.call('HSET', config, 'rewritten', LAYOUT)
-    rewritten = LAYOUT
+  if done and rewritten < 1 then
+    redis.call('HSET', config, 'rewritten', 1)
+    rewritten = 1
   end
   return layout, rewritten
 end

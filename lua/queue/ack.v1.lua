@@ -29,7 +29,7 @@ if source .. trace == '' then
   row = redis.call('HMGET', config, SETTING_NAMES)
   held = redis.call('HMGET', running, unpack(item_id))  -- at most 1,000: items
   local runs, now, now_text
-  if row[1] == '1' and row.settings.events_max ~= '0' and (row.settings.limits or '0') == '0' then
+  if row[1] and row.settings.events_max ~= '0' and (row.settings.limits or '0') == '0' then
     runs = plain_runs(row, held, item_id, item_token, item_result)
   end
   if runs then now, now_text = read_clock(row[1], row[2]) end

@@ -33,7 +33,7 @@
 -- COST   11 + n commands, 8 + 4n delayed ones, 5 more for each idempotency key, 3 for a scope or a gathered child, 1 for a user, tag, parent, unique key, 2 to wait, 1 for each that it waits for and 6 for it once in a call, 4 for a parent among these, 6 for an ordering key, 2 for one that has moved, 1 with fair shares and 3 for each user, 2 if there are limits and 4 for each task in a limit queue, O(n log m); at most 63,000 commands, 970,000 steps
 -- LATE   answer_waiters cancel_task
 
--- The usual call: new tasks with no pairs but those of `fit`, in a queue of layout 1 that runs and uses no limits, fair shares
+-- The usual call: new tasks with no pairs but those of `fit`, in a queue that runs and uses no limits, fair shares
 -- or other tier. It sends the commands that the code below would send, and makes few functions for them. It leaves all else
 -- to that code, and so all refusals and replays, before any write.
 local row, known, plain, keys, stamps, tens, seen, fit, keyed = nil, nil, not moved, {}, {}, rid .. '/', item_count > 1 and {}, nil, nil
@@ -54,7 +54,7 @@ for i = 1, item_count do
 end
 if plain then
   row = redis.call('HMGET', config, SETTING_NAMES)
-  local usual = row[1] == '1' and epoch == tonumber(row.settings.epoch or 0) and row.settings.events_max ~= '0'
+  local usual = row[1] and epoch == tonumber(row.settings.epoch or 0) and row.settings.events_max ~= '0'
     and (row.settings.mode or 'running') == 'running' and (row.settings.tier or 'internal') == 'internal'
     and (row.settings.limits or '0') == '0' and (row.settings.fair or '0') == '0'
   if usual then known = redis.call('EXISTS', unpack(keys)) > 0 end  -- at most 1,000: items

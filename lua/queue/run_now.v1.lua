@@ -1,5 +1,6 @@
 -- queue.run_now.v1: make delayed tasks due at once: those that wait for their time, for a retry, or that were snoozed.
--- They are ready, behind all others. Other tasks stay as they are: a task that waits for other tasks or for a limit is
+-- They are ready, behind all others. The sleeps of a
+-- task with steps end. Other tasks stay as they are: a task that waits for other tasks or for a limit is
 -- `blocked`. `expired`: it may not start any more, and the next claim moves it to the dead set. If the same call is sent
 -- again, it returns the same answer.
 --
@@ -40,6 +41,7 @@ for i = 1, item_count do
   else
     answers[i] = { 'ready' }
     redis.call('ZREM', delayed, id)
+    if record.durable then end_sleeps(ctx, id) end
     line_up_last(ctx, by_lane, id, redis.call('HINCRBY', config, 'place', 1), record.lane, record.priority, record.user)
     if record.ties then await_deadline(ctx, id, ctx.now) end
     promoted[#promoted + 1], promoted[id] = id, true

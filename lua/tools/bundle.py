@@ -49,13 +49,14 @@ from noun import (
     arg_entry,
     entry_of,
     field_facts,
+    layouts_of,
     read_noun,
     status_facts,
     with_constants,
 )
 from noun import check as check_noun
 from opening import opening
-from preamble import LAYOUT, keys_of, preamble
+from preamble import keys_of, preamble
 from scan import GLOBALS, LuaError, parse, renamed, substitute, tokens
 from uses import of_noun
 
@@ -184,6 +185,7 @@ def _scripts(
                 resolve(script, known, known_keys)
                 script.constants = opening(script, nouns, call)
                 script.bases = _forms(script, nouns)
+                script.layouts = {word: layouts_of(nouns.get(word))[0] for word in (script.noun, *script.uses)}
         except BuildError as error:
             problems.append(str(error))
     return scripts
@@ -452,7 +454,6 @@ def build(root: Path, without: tuple[str, ...] = ()) -> dict[str, str]:
         raise BuildErrors("\n".join(problems))
     manifest = {
         "contract": CONTRACT,
-        "layout": LAYOUT,
         "limits": {"items": MAX_ITEMS, "bytes": MAX_BYTES, "replay_ms": REPLAY_MS},
         "types": _TYPES,
         "errors": sources.errors["script"],
@@ -479,7 +480,7 @@ def _entry(script: Script, text: str, noun: Noun | None) -> dict[str, Any]:
         "file": f"dist/{script.id}.lua",
         "sha1": hashlib.sha1(text.encode()).hexdigest(),
         "sha1_dragonfly": hashlib.sha1(dragonfly.encode()).hexdigest(),
-        "layout": LAYOUT,
+        "layout": script.layouts[script.noun],
         **_uses(script),
         "read_only": script.flag == "no-writes",
         "role": "observe" if script.flag == "no-writes" else script.role or "any",
@@ -512,7 +513,7 @@ def _uses(script: Script) -> dict[str, Any]:
     """The other nouns of a script, and the layout of each noun whose data it knows."""
     if not script.uses:
         return {}
-    return {"uses": list(script.uses), "layouts": dict.fromkeys((script.noun, *script.uses), LAYOUT)}
+    return {"uses": list(script.uses), "layouts": script.layouts}
 
 
 def _commands(text: str) -> list[str]:

@@ -170,6 +170,7 @@ class Script:
     settings: str | None = None  # the group whose pairs are the settings of the noun
     constants: dict[str, str] = field(default_factory=dict)  # what stands for the names of noun.toml
     bases: dict[str, list[str]] = field(default_factory=dict)  # the forms of bases of its noun, and of those it uses
+    layouts: dict[str, int] = field(default_factory=dict)  # of stored data, of the same nouns
     cost: str = ""
     budget: tuple[int, int] | None = None  # the commands and the lines of Lua that no call passes
     includes: list[Include] = field(default_factory=list)  # in the order in which they are made

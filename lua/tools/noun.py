@@ -27,9 +27,9 @@ _TABLES = (
     "counters", "hints", "waits", "statuses",
 )  # fmt: skip
 _NEEDED = ("word", "plural", "title", "method", "field")
-_MAY = ("lua", "seams")
+_MAY = ("lua", "seams", "layout", "created")
 _CONSTANT = re.compile(
-    r"\b(?:(?:DEFAULT|WAIT)_[a-z0-9_]+|(?:[a-z_]+__)?(?:SETTING_NAMES|CTX_FIELDS)|NOUN_FIELD|ALL_SETTINGS)\b"
+    r"\b(?:(?:DEFAULT|WAIT)_[a-z0-9_]+|(?:[a-z_]+__)?(?:SETTING_NAMES|CTX_FIELDS)|NOUN_FIELD|ALL_SETTINGS|LAYOUT|CREATED)\b"
 )
 
 # In the generated scripts the settings are fields of ctx, with this before their names: a table of its own takes time.
@@ -56,8 +56,10 @@ class Noun:
 
     @property
     def constants(self) -> dict[str, str]:
-        """What stands in the generated scripts for DEFAULT_<setting>, WAIT_<wait>, NOUN_FIELD and ALL_SETTINGS."""
-        found = {
+        """What stands in the generated scripts for DEFAULT_<setting>, WAIT_<wait>, NOUN_FIELD, ALL_SETTINGS, LAYOUT and
+        CREATED.
+        """
+        found = dict(zip(("LAYOUT", "CREATED"), map(str, layouts_of(self)), strict=True)) | {
             "NOUN_FIELD": f"'{self.facts['field']}'",
             "ALL_SETTINGS": ", ".join(f"'{arg.name}'" for arg in self.settings),
         }
@@ -74,6 +76,15 @@ class Noun:
                 kind = entry if isinstance(entry, str) else entry[0]
                 found[name] = Arg(name, Type("text") if kind == "text" else _type(kind), None), False
         return found
+
+
+def layouts_of(noun: Noun | None) -> tuple[int, int]:
+    """The newest layout of stored data that the scripts of a noun know, and that of a new base. The second is the one
+    before for as long as scripts that know no newer one are in use beside these.
+    """
+    facts = noun.facts if noun else {}
+    newest = int(facts.get("layout", 1))
+    return newest, int(facts.get("created", newest))
 
 
 def read_noun(root: Path, word: str) -> Noun | None:
@@ -267,6 +278,7 @@ def entry_of(noun: Noun, scripts: list[Script]) -> Entry:
         "title": facts["title"],
         "method": facts["method"],
         "field": facts["field"],
+        "layout": layouts_of(noun)[0],
         "bases": facts["bases"],
         "names": {
             name: {"type": type_, "doc": doc} | ({"default": default[0]} if default else {})

@@ -28,7 +28,7 @@ def opening(script: Script, nouns: Mapping[str, Noun], call: Mapping[str, Mappin
     Raises BuildError.
     """
     if script.noun not in nouns:
-        return {}
+        return {"LAYOUT": "1", "CREATED": "1"}
     texts = [(script.path, f"{script.body}\n{script.rest}")]
     found = nouns[script.noun].constants | _opening(script, "", texts, nouns[script.noun], call[script.noun])
     for word, called in script.uses.items():

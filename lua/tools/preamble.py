@@ -14,10 +14,6 @@ from textwrap import shorten
 
 from model import GATE, LISTS, MAX_BYTES, MAX_ITEMS, MAX_LABEL, MAX_SAFE, Arg, Group, Script, Type
 
-# The newest layout that the scripts know; and that of a new base, the one before for as long as scripts that know no
-# newer one are in use beside these.
-LAYOUT = 1
-CREATED = 1
 # A score is priority * BAND + place.
 BAND = 2**48
 
@@ -32,8 +28,6 @@ _IN_SLOT = "<prefix>:{<slot>}:"
 
 # Helpers in the order of their definition; a later one may use an earlier one.
 _HELPERS = {
-    "LAYOUT": f"local LAYOUT = {LAYOUT}",
-    "CREATED": f"local CREATED = {CREATED}",
     "MAX_SAFE": f"local MAX_SAFE = {MAX_SAFE}",
     "BAND": f"local BAND = {BAND}",
     "unpack": "local unpack = table.unpack or unpack",

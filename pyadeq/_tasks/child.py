@@ -15,7 +15,8 @@ from typing import Any
 from pyadeq._core.kernel.tracebacks import RemoteError, traceback_of
 from pyadeq._core.kernel.tracing import Inside
 from pyadeq._core.queue.failures import ProcessDied
-from pyadeq._tasks.context import TaskContext, running
+from pyadeq._tasks.context import SyncTaskContext, TaskContext, running
+from pyadeq._tasks.steps import check_inside
 from pyadeq.errors import ConfigError
 from pyadeq.models.queue import Lease, TaskView
 
@@ -26,6 +27,8 @@ that continues there.
 """
 
 Gathered = tuple[list[TaskView], str]
+Asked = tuple[str, tuple[Any, ...]]
+"""What a child asks of the parent's context: a method, and its arguments."""
 
 
 class Child:
@@ -63,11 +66,11 @@ class Child:
         try:
             self._pipe.send(request)
             word, value = self._pipe.recv()
-            while word in ("began", "report", "gathered", "ignored"):
+            while word in ("began", "report", "asked", "ignored"):
                 if word == "began":
                     self.began = True
-                elif word == "gathered":
-                    self._pipe.send(_gathered(context, value))
+                elif word == "asked":
+                    self._pipe.send(_answer(context, value))
                 elif context and word == "ignored":
                     context.ignore(value)
                 elif context:
@@ -99,7 +102,7 @@ class Child:
             self._process.join()
 
 
-class ChildContext(TaskContext):
+class ChildContext(SyncTaskContext):
     """A TaskContext in a child process: its reports go through the parent. A cancelled child is killed."""
 
     __slots__ = ("_ended", "_pipe", "_pipe_lock", "_queue_name")
@@ -131,15 +134,23 @@ class ChildContext(TaskContext):
             self._pipe.send(("ignored", names))
 
     def gathered_page_now(self, cursor: str) -> Gathered:
+        page: Gathered = self._ask("gathered_page_now", cursor)
+        return page
+
+    def _on_loop(self, method: str, *args: Any) -> Any:
+        check_inside(*args[:1])
+        return self._ask("_on_loop", method, *args)
+
+    def _ask(self, method: str, *args: Any) -> Any:
+        """Call a method of the context in the parent."""
         with self._pipe_lock:
             if self._ended:
-                raise ConfigError("TaskContext.gathered(): the task has ended")
-            self._pipe.send(("gathered", cursor))
+                raise ConfigError(f"TaskContext: the task {self.id} has ended")
+            self._pipe.send(("asked", (method, args)))
             word, value = self._pipe.recv()
         if word == "error":
             raise pickle.loads(value)
-        page: Gathered = value
-        return page
+        return value
 
     def end(self) -> None:
         """Stop reporting: nothing may follow the answer."""
@@ -147,12 +158,13 @@ class ChildContext(TaskContext):
             self._ended = True
 
 
-def _gathered(context: TaskContext | None, cursor: str) -> tuple[str, Any]:
+def _answer(context: TaskContext | None, asked: Asked) -> tuple[str, Any]:
+    method, args = asked
     try:
         if context is None:
-            raise ConfigError("TaskContext.gathered(): no worker runs this task, and so it has no queue")
-        return "page", context.gathered_page_now(cursor)
-    except Exception as error:
+            raise ConfigError("TaskContext: no worker runs this task, and so it has no queue")
+        return "answer", getattr(context.plain(), method)(*args)
+    except BaseException as error:  # also a suspension
         return "error", pack(error)
 
 

@@ -5,19 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, TypeVarTuple, cast, overload
 
 from pyadeq._core.kernel.tracing import Running
+from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.failures import Rule
 from pyadeq._core.queue.items import Held, note
+from pyadeq._core.queue.steps import StepValue
+from pyadeq._tasks.steps import LeaseSteps, Steps, Taking, check_inside, inside, key_of_step, sleep_times
 from pyadeq.errors import AdeqError, ConfigError
-from pyadeq.models.queue import Lease, Renewal, TaskView
+from pyadeq.models.base import Moment, Seconds
+from pyadeq.models.queue import Backoff, Lease, Renewal, TaskView
+from pyadeq.models.steps import StepKept, TaskStep
 from pyadeq.models.worker import ProgressStatus
 
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 # Seconds from one note of a task's progress to the next.
 PAUSE = 1.0
 # The server keeps this many log lines per task.
@@ -33,12 +41,19 @@ class TaskLeases(Protocol):
 
     async def progress_many(self, notes: Sequence[tuple[Held, dict[str, Any]]]) -> list[ProgressStatus]: ...
 
+    async def keep_steps(self, steps: Sequence[StepValue]) -> list[StepKept]: ...
+
+    async def _steps_of(self, lease: Lease) -> list[TaskStep]: ...
+
 
 class TaskQueue(Protocol):
     """What a TaskContext needs of the task's queue."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def calls(self) -> QueueCalls: ...
 
     @property
     def leases(self) -> TaskLeases: ...
@@ -65,6 +80,7 @@ class TaskContext:
         "_loop",
         "_progress",
         "_queue",
+        "_steps",
         "ignored",
         "interrupted",
         "lease",
@@ -83,6 +99,7 @@ class TaskContext:
         self._queue = queue
         self._event: asyncio.Event | None = None
         self._progress: Progress | None = None
+        self._steps: Steps | None = None
         try:
             self._loop: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:
@@ -197,6 +214,110 @@ class TaskContext:
                 self._progress = self._progress or Progress(self, self._queue, self._loop)
         self._progress.say(said)
 
+    @overload
+    async def step(
+        self,
+        name: str,
+        function: Callable[[*Ts], Coroutine[Any, Any, T]],
+        /,
+        *args: *Ts,
+        retries: int = 0,
+        backoff: Backoff | None = None,
+        timeout: Seconds | None = None,
+    ) -> T: ...
+    @overload
+    async def step(
+        self,
+        name: str,
+        function: Callable[[*Ts], T],
+        /,
+        *args: *Ts,
+        retries: int = 0,
+        backoff: Backoff | None = None,
+        timeout: None = None,
+    ) -> T: ...
+    async def step(  # type: ignore[misc]  # mypy does not see that these take what *Ts stands for
+        self, name: str, function: Callable[..., Any], /, *args: Any, **options: Any
+    ) -> Any:
+        """Call a function once for the task, and store its result. Later runs get the stored result.
+
+            plan = await context.step("plan", make_plan, repo)
+
+        The result is stored when the function returns. If the process dies in between, the function is called again, so
+        pass `idempotency_key` to other systems. The result is JSON, and is checked against the function's annotation. A
+        plain function runs in a thread.
+
+        name: of the step, without spaces; the second call with a name is the step `name#2`, and so on.
+        retries: how often the function is called again in this run after an exception.
+        backoff: the pauses between; by default 1, 2, 4 … seconds.
+        timeout: seconds for one call; only of a coroutine function.
+        """
+        steps = self.steps
+        taking = Taking(name, function, **options)
+        number, found = await steps.find(name, "step")
+        if found is not None:
+            return taking.load(found.data)
+        self.check()
+        with steps.at_work():
+            while True:
+                try:
+                    with inside(name, number):
+                        async with asyncio.timeout(taking.timeout):
+                            value = await (function(*args) if taking.is_async else asyncio.to_thread(function, *args))
+                    break
+                except Exception as error:
+                    if (pause := taking.pause(error)) is None:
+                        raise
+                await asyncio.sleep(pause)
+            return taking.load(await steps.keep(name, number, "step", taking.dump(value)))
+
+    async def sleep(self, name: str, seconds: Seconds | None = None, *, until: Moment | None = None) -> None:
+        """Wait without a worker: the run ends, and the task runs again when the time has come. Its slot is free.
+
+        The next run begins at the top of the function: results of steps are stored, other code runs again. Steps beside
+        it, in `asyncio.gather`, end first. The function is left by a `BaseException`, so that `finally` blocks run.
+
+        name: of the wait, as of a step. seconds: at most ten years. until: a point in time on the server's clock.
+        """
+        await self.steps.sleep(name, *sleep_times(seconds, until))
+
+    async def patched(self, name: str) -> bool:
+        """Whether the run takes changed code: True for tasks that come here for the first time, and then for all their
+        runs; False for tasks that were past this place before the change.
+        """
+        return await self.steps.patched(name)
+
+    @property
+    def idempotency_key(self) -> str:
+        """`<task>/<step>`, the same in each run: for calls of other systems in the function of a step."""
+        return key_of_step(self.id)
+
+    @property
+    def steps(self) -> Steps:
+        """The steps of this run. For the worker."""
+        if self._steps is None:
+            self._steps = Steps(self.lease, LeaseSteps(self._queue) if self._queue else None, self.interrupt)
+        return self._steps
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the worker has to call `end_steps`."""
+        return self._steps is not None or "durable" in self.lease.record
+
+    async def end_steps(self) -> None:
+        """The function has returned. Raises TaskSuspended if the run waits, or if a stored step is left. For the
+        worker.
+        """
+        await self.steps.end()
+
+    def plain(self) -> SyncTaskContext:
+        """Return this context as a plain function uses it, in a thread. For the worker."""
+        if self._loop is None:
+            self._loop = asyncio._get_running_loop()
+        if not isinstance(self, SyncTaskContext):
+            self.__class__ = SyncTaskContext
+        return cast("SyncTaskContext", self)
+
     def gathered(self) -> Gathered:
         """Iterate over the children of the task, which it gathers; see `QueueInspect.gathered`.
 
@@ -251,6 +372,74 @@ class TaskContext:
 
     def __repr__(self) -> str:
         return f"<TaskContext {self.id!r}, fence {self.fence}{f', {self.interrupted}' if self.interrupted else ''}>"
+
+
+class SyncTaskContext(TaskContext):
+    """The context of a task whose function is plain: its steps return values.
+
+        @queue.task
+        def crawl(context: SyncTaskContext, url: str) -> None:
+            page = context.step("fetch", fetch, url)
+            context.sleep("be-polite", 60)
+
+    It works in threads and in child processes.
+    """
+
+    __slots__ = ()
+
+    def step(  # type: ignore[override]
+        self,
+        name: str,
+        function: Callable[[*Ts], T],
+        /,
+        *args: *Ts,
+        retries: int = 0,
+        backoff: Backoff | None = None,
+    ) -> T:
+        """Call a function once for the task, and store its result; see `TaskContext.step`. It has no timeout, because
+        nothing can end a plain function.
+        """
+        taking = Taking(name, function, retries, backoff, None)
+        if taking.is_async:
+            raise ConfigError(f"step {name!r}: a coroutine function is not accepted; allowed: plain functions here")
+        number, found = self._on_loop("find", name, "step")
+        if found is not None:
+            return cast(T, taking.load(found.data))
+        self.check()
+        self._on_loop("begin")
+        try:
+            while True:
+                try:
+                    with inside(name, number):
+                        value = function(*args)
+                    break
+                except Exception as error:
+                    if (pause := taking.pause(error)) is None:
+                        raise
+                time.sleep(pause)
+            return cast(T, taking.load(self._on_loop("keep", name, number, "step", taking.dump(value))))
+        finally:
+            self._on_loop("done")
+
+    def sleep(  # type: ignore[override]
+        self, name: str, seconds: Seconds | None = None, *, until: Moment | None = None
+    ) -> None:
+        """Wait without a worker; see `TaskContext.sleep`."""
+        self._on_loop("sleep", name, *sleep_times(seconds, until))
+
+    def patched(self, name: str) -> bool:  # type: ignore[override]
+        """Whether the run takes changed code; see `TaskContext.patched`."""
+        return bool(self._on_loop("patched", name))
+
+    def _on_loop(self, method: str, *args: Any) -> Any:
+        """Call a method of the steps on the event loop of the worker."""
+        check_inside(*args[:1])
+        if self._loop is None:
+            raise ConfigError("TaskContext.step(): this context was not made on an event loop")
+        if asyncio._get_running_loop() is self._loop:
+            raise ConfigError("TaskContext.step(): this is the context of a plain function; it blocks the event loop")
+        self.steps.plain = True
+        return asyncio.run_coroutine_threadsafe(getattr(self.steps, method)(*args), self._loop).result()
 
 
 class Gathered:

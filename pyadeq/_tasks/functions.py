@@ -12,7 +12,7 @@ from functools import partial, update_wrapper
 from typing import Any, Concatenate, Generic, Literal, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 from pyadeq._core.queue.failures import Rule, UnknownKind
-from pyadeq._tasks.context import CURRENT, TaskContext, running
+from pyadeq._tasks.context import CURRENT, SyncTaskContext, TaskContext, running
 from pyadeq._tasks.dependencies import Kept, dependencies_of
 from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.signature import EMPTY, Signature
@@ -240,6 +240,8 @@ class TaskFunction(Generic[Q, P, C, T]):
         plan = self.signature.plan
         if self.is_async and plan is None:
             return await self.function(**self.arguments(lease))
+        if not self.is_async:
+            TaskContext.current().plain()
         if (those := executors()) is None:
             async with Executors():
                 return await self._perform(lease)
@@ -425,6 +427,10 @@ class TaskDecorator(Decorator):
     def __call__(
         self, function: Callable[Concatenate[TaskContext, P], T], /
     ) -> TaskFunction[Concatenate[TaskContext, P], P, T, T]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[SyncTaskContext, P], T], /
+    ) -> TaskFunction[Concatenate[SyncTaskContext, P], P, T, T]: ...
     @overload
     def __call__(self, function: Callable[P, T], /) -> TaskFunction[P, P, T, T]: ...
     @overload

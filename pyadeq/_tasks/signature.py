@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import json
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from math import isfinite
 from typing import Any, Literal, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter
@@ -17,16 +15,15 @@ from pydantic_core import PydanticSerializationError, ValidationError, core_sche
 from typing_extensions import TypedDict
 
 from pyadeq._core.queue.failures import TaskFailed
-from pyadeq._tasks.context import TaskContext
+from pyadeq._tasks.context import SyncTaskContext, TaskContext
 from pyadeq._tasks.dependencies import Dependency, Plan, dependency_of
-from pyadeq.errors import AdeqError, BadArgument, ConfigError
+from pyadeq._tasks.encoding import Result, dumped
+from pyadeq.errors import BadArgument, ConfigError
 
 MOST_PROBLEMS = 5
 # Texts of these errors may contain the value. So may those of errors that are not pydantic's own.
 TELLING = {"value_error", "assertion_error", "union_tag_invalid", "get_attribute_error", "iteration_error"}
 KNOWN = frozenset(typing.get_args(core_schema.ErrorType)) - TELLING
-NO_NUMBER = b"null", b"NaN", b"Infinity"
-"""Parts of JSON that NaN or infinity may leave in it. They may also come from None or from a text."""
 EMPTY = (b"", b"null")
 """Payloads without arguments: `null` is the payload of a task that was enqueued without one."""
 NO_FLOAT = frozenset({"none", "bool", "int", "str", "bytes", "date", "time", "datetime", "uuid", "decimal", "url"})
@@ -40,7 +37,6 @@ OF_PARTS = {
     "dict": ("keys_schema", "values_schema"),
 }
 """The types of pydantic that have floats only if their parts have, and the fields that describe these parts."""
-PLAIN = frozenset({str, int, bool, bytes, type(None)})
 NO_TYPES = ("metadata", "default", "expected", "config")
 """Parts of pydantic's schema of a type that contain no other types."""
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -65,7 +61,11 @@ class Signature:
         for parameter in inspect.signature(function).parameters.values():
             name = parameter.name
             hint = hints.get(name, Any)
-            if TaskContext in (hint, *typing.get_args(hint)):
+            if found := {TaskContext, SyncTaskContext}.intersection(
+                filter(inspect.isclass, (hint, *typing.get_args(hint)))
+            ):
+                if SyncTaskContext in found and inspect.iscoroutinefunction(function):
+                    raise ConfigError(f"{kind}: SyncTaskContext is not accepted in a coroutine; allowed: TaskContext")
                 self.context = name
                 continue
             if (dependency := dependency_of(parameter, hint, kind)) is not None:
@@ -85,8 +85,6 @@ class Signature:
         self._required = {one.name for one in parameters if one.default is one.empty}
         self.names = tuple(fields)
         self._hints = fields
-        result = hints.get("return", Any)
-        self._returns_bytes = result is bytes
         try:
             self._arguments: TypeAdapter[Any] = _adapter(fields, "forbid")
             if _masks(self._arguments.core_schema):
@@ -98,7 +96,7 @@ class Signature:
                     "allowed: the name of a secret, which the function looks up, or a type with a serializer of its own"
                 )
             self._floats = any(_may_be_float(one["schema"]) for one in _fields_of(self._arguments))
-            self._result: TypeAdapter[Any] = TypeAdapter(Any if result in (typing.NoReturn, typing.Never) else result)
+            self._result = Result(hints.get("return", Any), kind)
         except PydanticUserError as error:
             raise ConfigError(f"{kind}: an annotation is not accepted; allowed: types of pydantic: {error}") from error
 
@@ -106,7 +104,7 @@ class Signature:
         """Return the payload of a call. Raises BadArgument if arguments do not fit."""
         given = self._bound(args, kwargs)
         try:
-            return _dumped(self._arguments, self._arguments.validate_python(given), self.kind, floats=self._floats)
+            return dumped(self._arguments, self._arguments.validate_python(given), self.kind, floats=self._floats)
         except ValidationError as error:
             raise BadArgument("ADEQ_ARG", "pyadeq", self._explained(error)) from None
         except PydanticSerializationError as error:
@@ -148,30 +146,18 @@ class Signature:
         return _adapter(self._hints, "ignore")
 
     def dump_result(self, value: Any) -> bytes | None:
-        """Encode a result: bytes unchanged, None as no result, anything else as JSON by the return annotation.
-
-        Raises BadArgument for NaN and infinity.
-        """
-        if value is None or isinstance(value, bytes):
-            return value
-        return _dumped(self._result, value, f"{self.kind}: the result", warnings=False)
+        """Encode a result; see `Result.dump`."""
+        return self._result.dump(value)
 
     def load_result(self, data: bytes) -> Any:
         """Return what the function returned, from the stored bytes. Raises AdeqError if they do not fit."""
-        if self._returns_bytes:
-            return data
-        try:
-            return self._result.validate_json(data or b"null")
-        except ValidationError as error:
-            raise AdeqError(
-                f"{self.kind}: the result is not what the function says it returns: {error.title}"
-            ) from None
+        return self._result.load(data)
 
     def schemas(self) -> dict[str, Any]:
         """The JSON schemas of the arguments, an object, and of the result."""
         return {
             "arguments": self._arguments.json_schema(),
-            "result": self._result.json_schema(mode="serialization"),
+            "result": self._result.adapter.json_schema(mode="serialization"),
         }
 
     def _allowed(self) -> str:
@@ -213,52 +199,6 @@ def _adapter(fields: dict[str, Any], extra: Literal["forbid", "ignore"]) -> Type
     arguments = TypedDict("arguments", fields)  # type: ignore[misc]
     arguments.__pydantic_config__ = ConfigDict(extra=extra, allow_inf_nan=False)  # type: ignore[attr-defined]
     return TypeAdapter(arguments)
-
-
-def _dumped(adapter: TypeAdapter[Any], value: Any, name: str, *, warnings: bool = True, floats: bool = True) -> bytes:
-    """A value as JSON. Raises BadArgument for NaN and infinity, which pydantic writes as null or as no JSON at all.
-
-    floats: whether it may have any float. A result may, whatever its annotation, for it is not validated.
-    """
-    data = adapter.dump_json(value, by_alias=True, warnings=warnings)
-    if floats and any(one in data for one in NO_NUMBER):
-        plain = adapter.dump_python(value, by_alias=True, warnings=False)
-        if _may_lack_number(plain) and (found := _no_number(plain, json.loads(data), name)):
-            raise BadArgument("ADEQ_ARG", "pyadeq", found)
-    return data
-
-
-def _may_lack_number(value: Any) -> bool:
-    """Whether a part of a value is NaN or infinity, or may be: some iterables can be read only once."""
-    parts = [value]
-    for part in parts:
-        kind = type(part)
-        if kind in PLAIN:
-            continue
-        if isinstance(part, float):
-            if not isfinite(part):
-                return True
-        elif kind is dict:
-            parts.extend(part.values())
-        elif kind is list or kind is tuple or kind is set or kind is frozenset:
-            parts.extend(part)
-        elif isinstance(part, Iterable) and not isinstance(part, str | bytes):
-            return True
-    return False
-
-
-def _no_number(value: Any, stored: Any, path: str) -> str | None:
-    """Return where a value has a number that its JSON does not have. A serializer may have made a text of it."""
-    if isinstance(value, float):
-        lost = not isfinite(value) and not isinstance(stored, str)
-        return f"{path} is {value}, which JSON has no number for" if lost else None
-    parts: Iterable[tuple[Any, Any, str]] = ()
-    if isinstance(value, dict) and isinstance(stored, dict):
-        places = [f"{path}.{key if key.isidentifier() else '…'}" for key in stored]
-        parts = zip(value.values(), stored.values(), places, strict=False)
-    elif isinstance(stored, list) and isinstance(value, Iterable):
-        parts = ((one, other, f"{path}[{at}]") for at, (one, other) in enumerate(zip(value, stored, strict=False)))
-    return next((found for part in parts if (found := _no_number(*part))), None)
 
 
 def _fields_of(adapter: TypeAdapter[Any]) -> list[Any]:

@@ -21,6 +21,7 @@ WORDS = {
     "cancelled": "was cancelled",
     "released": "was returned",
     "put_aside": "was put aside",
+    "suspended": "waits, and holds no worker",
     "result_dropped": "completed, but the server's memory is full and its result was not kept",
     "already": "was already completed with another result, which stays",
     "lease_lost": "lost its lease before it was settled; nothing was changed",

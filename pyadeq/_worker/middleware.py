@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeAlias
 
+from pyadeq._tasks.context import CURRENT
 from pyadeq._tasks.executors import Executors, executors
 from pyadeq._tasks.functions import Tasks
 from pyadeq.errors import ConfigError
@@ -63,6 +64,8 @@ def _in_thread(handler: Callable[[Lease], Any]) -> Run:
         if (those := executors()) is None:
             async with Executors():
                 return await call(lease)
+        if (context := CURRENT.get(None)) is not None:
+            context.plain()
         result = await those.run_in_thread(handler, lease)
         return await result if inspect.isawaitable(result) else result  # a plain function may return a coroutine
 

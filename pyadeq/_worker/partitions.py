@@ -22,7 +22,8 @@ from pyadeq._core.queue.partitions import WHOLE, PartitionMap
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import AckStatus, Failed, Renewal, Settled, TaskView
+from pyadeq.models.queue import AckStatus, Failed, Lease, Renewal, Settled, TaskView
+from pyadeq.models.steps import TaskStep
 from pyadeq.models.worker import Heartbeat, WorkerMode
 
 T = TypeVar("T")
@@ -253,6 +254,10 @@ class Partitions(PartitionedLeases):
             if (await self._queue.part(tag).inspect.outcome(id)).status != "not_found":
                 return await self._queue.part(tag)._gathered_page(id, cursor)
         return await self._queue.part(last)._gathered_page(id, cursor)
+
+    async def _steps_of(self, lease: Lease) -> list[TaskStep]:
+        """Return the steps of a running task, if the claim has not brought them."""
+        return await self._queue.inspect.steps(lease.id)
 
     # Partitions
 

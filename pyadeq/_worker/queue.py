@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from pyadeq._async.kernel.runner import Runner
-from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held
+from pyadeq._core.queue.steps import Wait
 from pyadeq._tasks.context import TaskLeases, TaskQueue
 from pyadeq.models.base import Seconds
 from pyadeq.models.queue import AckStatus, Failed, ReleaseStatus, Renewal, Settled, Snoozed, TaskView
 from pyadeq.models.schedule import Fired
+from pyadeq.models.steps import Suspended
 from pyadeq.models.worker import Heartbeat
 
 
@@ -81,6 +82,8 @@ class WorkerLeases(TaskLeases, Protocol):
 
     async def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]: ...
 
+    async def suspend_many(self, waits: Sequence[tuple[Held, Wait]]) -> list[Suspended]: ...
+
 
 class WorkerQueue(TaskQueue, Protocol):
     """A queue with a name. base: None for all partitions of a queue."""
@@ -90,9 +93,6 @@ class WorkerQueue(TaskQueue, Protocol):
 
     @property
     def adeq(self) -> Runner: ...
-
-    @property
-    def calls(self) -> QueueCalls: ...
 
     @property
     def schedules(self) -> FiresSchedules: ...

@@ -15,6 +15,7 @@ from pyadeq._core.queue.failures import Failures, TaskFailed, UnknownKind, failu
 from pyadeq._core.queue.items import MAX_BATCH_BYTES, Failure, error_bytes
 from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._tasks.executors import is_ctrl_c
+from pyadeq._tasks.steps import TaskSuspended
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq._worker.renewal.base import Interruption
@@ -186,6 +187,8 @@ class Runs:
                     await run.context.finish()
                 if run.context.ignored:
                     self._unknown.note_ignored(lease, run.context.ignored)
+            if run.context.has_steps:
+                await run.context.end_steps()
             data = stored_result(self._queue.calls, result)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and is_ctrl_c(error):
@@ -211,6 +214,9 @@ class Runs:
                 result = await self._handler(lease)
             except UnknownKind:
                 running.end("put_aside")
+                raise
+            except TaskSuspended:
+                running.end("suspended")
                 raise
             except BaseException as error:
                 if run.expired or run.interrupted == "timed_out":
@@ -238,6 +244,12 @@ class Runs:
     def _failed(self, run: Run, error: BaseException) -> None:
         if run.interrupted or (self._closing and isinstance(error, asyncio.CancelledError)):
             return  # cancelled by us: the outcome is already decided
+        if (suspended := suspension_in(error)) is not None:
+            del self.running[run.lease.token]
+            self.aside.append(Aside(run.lease, 0.0, None, suspended.waits))
+            if suspended.waits[0].kind == "diverged":
+                log.warning("task %s: the code does not fit its stored steps: %s", run.lease.id, suspended)
+            return
         if isinstance(error, UnknownKind) and (aside := self._unknown.aside(run.lease, run.claimed, error)):
             del self.running[run.lease.token]
             self.aside.append(aside)
@@ -295,6 +307,22 @@ class Runs:
                 run.lease.id,
                 self._clean_up,
             )
+
+
+def suspension_in(error: BaseException) -> TaskSuspended | None:
+    """Return what has suspended a run; None if an exception has ended it. A TaskGroup puts both into a group."""
+    if isinstance(error, TaskSuspended):
+        return error
+    if not isinstance(error, BaseExceptionGroup):
+        return None
+    found, others = error.split(TaskSuspended)
+    if found is None or (others is not None and others.subgroup(Exception)):
+        return None
+    first: BaseException = found
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    assert isinstance(first, TaskSuspended)
+    return first
 
 
 def stored_result(calls: QueueCalls, result: Any) -> bytes:

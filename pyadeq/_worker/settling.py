@@ -16,6 +16,7 @@ from typing import Any
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue.leases import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held, note
+from pyadeq._core.queue.steps import Wait
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
@@ -26,6 +27,7 @@ from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.unknown import Aside
 from pyadeq.errors import DurabilityError, TransportError
 from pyadeq.models.queue import Failed, Lease, Settled
+from pyadeq.models.steps import Suspended, full_name
 
 # Acks, fails and lanes of one call are 1,000 at most.
 MOST_SETTLED = 450
@@ -207,7 +209,7 @@ class Settling:
         except (TransportError, DurabilityError) as error:
             if isinstance(error, TransportError) and not error.retryable:
                 raise
-            log.warning("unknown tasks are not put aside yet: %s", error)
+            log.warning("unknown and suspended tasks are not put aside yet: %s", error)
             return False
         return True
 
@@ -216,13 +218,28 @@ class Settling:
         notes = [(one.lease, note(None, one.note, None, None)) for one in aside if one.note]
         if notes:
             await self._queue.leases.progress_many(notes)
-        answers = await self._queue.leases.snooze_many([(one.lease, one.delay) for one in aside])
-        for one, answer in zip(aside, answers, strict=True):
+        waits = [(one.lease, wait) for one in aside for wait in one.waits]
+        suspended = await self._queue.leases.suspend_many(waits) if waits else []
+        for (lease, wait), answer in zip(waits, suspended, strict=True):
+            self._note_wait(lease, wait, answer)
+        unknown = [one for one in aside if not one.waits]
+        snoozed = await self._queue.leases.snooze_many([(one.lease, one.delay) for one in unknown]) if unknown else []
+        for one, ended in zip(unknown, snoozed, strict=True):
+            self.put_aside += ended.status == "snoozed"
+            self._ends.end(one.lease, "put_aside" if ended.status == "snoozed" else ended.status)
+        for one in aside:
             self._runs.aside.remove(one)
-            self.put_aside += answer.status == "snoozed"
-            self._ends.end(one.lease, "put_aside" if answer.status == "snoozed" else answer.status)
         self._renewal.drop([one.lease.token for one in aside])
         self._pulse.beat()
+
+    def _note_wait(self, lease: Lease, wait: Wait, answer: Suspended) -> None:
+        """A run is suspended, or its wait was refused: then the attempt fails."""
+        if answer.status in ("full", "diverged"):
+            reason = "steps_full" if answer.status == "full" else "diverged"
+            text = f"the step {full_name(wait.name, wait.number)} cannot be stored: {answer.status}"
+            self._runs.fails.append(Failure(lease, text, reason=reason, retryable=answer.status != "full"))
+        else:
+            self._ends.end(lease, answer.status)
 
     def _is_over(self) -> bool:
         return not self._due and self._is_empty()

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pyadeq._core.queue.failures import UnknownKind
+from pyadeq._core.queue.steps import Wait
 from pyadeq.models.queue import Lease
 from pyadeq.tiers import may_show
 
@@ -23,11 +24,14 @@ log = logging.getLogger("pyadeq.worker")
 
 @dataclass(eq=False, slots=True)
 class Aside:
-    """A task to put aside. note: a text for its progress; None: it has the text already."""
+    """A task to put aside. note: a text for its progress; None: it has the text already. waits: for what its run was
+    suspended; then `delay` does not count.
+    """
 
     lease: Lease
     delay: float
     note: str | None
+    waits: tuple[Wait, ...] = ()
 
 
 class Unknown:

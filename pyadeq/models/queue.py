@@ -354,6 +354,7 @@ class Lease:
     attempt: the number of this attempt, from 1; at most `max_attempts`. Released runs and crashes do not count.
     delivery: which lease of the task this is, from 1.
     data: the payload's bytes; `payload` reads them as JSON. Raises PayloadError if the codec does not accept them.
+    claimed: when the claim was, by the server's clock.
     """
 
     id: str
@@ -364,6 +365,7 @@ class Lease:
     deadline: float
     data: bytes = field(repr=False, compare=False)
     record: dict[str, bytes] = field(repr=False, compare=False)
+    claimed: float = field(default=0.0, compare=False)
 
     def __getattr__(self, name: str) -> Any:  # asked for what is not there: `data` that the codec has refused
         if name == "data" and "unreadable" in self.__dict__:
@@ -582,6 +584,8 @@ class TaskView(Storing):
     after, after_any, after_when, gather: what the task waits or waited for, as in `Task`; None if not given.
     awaits: for how many ends a blocked task still waits.
     limited_by: the limit in whose queue it waits.
+    waits_for: the step for which its run was suspended, until it is due.
+    steps: how many stored steps it has.
     tier: what may be shown of it, see `pyadeq.tiers`.
     progress_at: when a run last reported progress or a log line.
     schedule, nominal: the schedule that enqueued it, and the time of the schedule.
@@ -600,6 +604,8 @@ class TaskView(Storing):
     tags: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
     limited_by: str | None = None
+    waits_for: str | None = None
+    steps: int = 0
     place: int | None = None
     due: float | None = None
     deadline: float | None = None

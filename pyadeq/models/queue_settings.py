@@ -33,6 +33,8 @@ class SettingsChange(TypedDict, total=False):
     timeout: Seconds
     timeout_grace: Seconds
     tier: QueueTier
+    steps_max: int
+    steps_bytes: int
     fair: bool
 
 
@@ -61,12 +63,14 @@ class Settings(Model):
     timeout: how long a run may take, for tasks without a timeout of their own; 0: no limit.
     timeout_grace: how long a lease is still renewed after the task's timeout.
     tier: the data tier of new tasks that name none: what may be shown of them.
+    steps_max: how many steps a task may have.
+    steps_bytes: how many bytes the steps of a task may have.
     fair: users take turns, each according to its weight.
     digest: of what `settings.change` can change, for its `expect`.
     """
 
     clock: Literal["server", "test"] = "server"
-    layout: int = 1
+    layout: int = 2
     lease: float = 15.0
     max_attempts: int = 3
     max_crashes: int = 5
@@ -86,6 +90,8 @@ class Settings(Model):
     timeout: float = 0.0
     timeout_grace: float = 10.0
     tier: QueueTier = "internal"
+    steps_max: int = 1000
+    steps_bytes: int = 1048576
     fair: bool = False
     mode: Mode = "running"
     digest: str = ""

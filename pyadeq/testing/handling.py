@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pyadeq import Queue
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.failures import TaskFailed
+from pyadeq._core.queue.items import Held
+from pyadeq._core.queue.steps import StepValue
 from pyadeq._tasks.context import CURRENT, TaskContext
 from pyadeq._tasks.functions import TaskFunction, Tasks
 from pyadeq._worker.runs import stored_result
 from pyadeq.errors import ConfigError
-from pyadeq.models.queue import Lease, TaskView
+from pyadeq.models.queue import Lease, Renewal, TaskView
+from pyadeq.models.steps import StepKept, TaskStep
+from pyadeq.models.worker import ProgressStatus
 from pyadeq.testing.steps import Steps
 
 Handler = Callable[[Lease], Any] | Tasks | TaskFunction[..., ..., Any, Any]
@@ -27,20 +31,40 @@ class Stopped(TaskFailed):
     """A handler ended because its TaskContext told it to."""
 
 
+class _Awaited:
+    """A sync queue as a TaskContext needs it. It keeps no progress."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.name = queue.name
+        self.calls = queue.calls
+        self.leases = self
+        self.sync = queue
+
+    async def heartbeat_many(self, leases: Sequence[Held]) -> list[Renewal]:
+        return self.sync.leases.heartbeat_many(leases)
+
+    async def progress_many(self, notes: Sequence[Any]) -> list[ProgressStatus]:
+        return ["noted" for _ in notes]
+
+    async def keep_steps(self, steps: Sequence[StepValue]) -> list[StepKept]:
+        return self.sync.leases.keep_steps(steps)
+
+    async def _steps_of(self, lease: Lease) -> list[TaskStep]:
+        return self.sync.inspect.steps(lease.id)
+
+    async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
+        return self.sync._gathered_page(id, cursor)
+
+
 class _Context(TaskContext):
-    """The context of a task of a sync queue: it finds the children of the task, and reports no progress."""
+    """The context of a task of a sync queue: it finds the children of the task without an event loop."""
 
-    __slots__ = ("_sync_queue",)
-
-    def __init__(self, lease: Lease, queue: Queue) -> None:
-        super().__init__(lease)
-        self._sync_queue = queue
-
-    async def gathered_page(self, cursor: str) -> tuple[list[TaskView], str]:
-        return self.gathered_page_now(cursor)
+    __slots__ = ()
 
     def gathered_page_now(self, cursor: str) -> tuple[list[TaskView], str]:
-        return self._sync_queue._gathered_page(self.id, cursor)
+        queue: Any = self._queue
+        page: tuple[list[TaskView], str] = queue.sync._gathered_page(self.id, cursor)
+        return page
 
 
 class Calls:
@@ -69,7 +93,7 @@ class Calls:
     def context(self, lease: Lease) -> TaskContext:
         """Return the context for one run."""
         queue = self._queue
-        return TaskContext(lease, queue) if isinstance(queue, aio.Queue) else _Context(lease, queue)
+        return TaskContext(lease, queue) if isinstance(queue, aio.Queue) else _Context(lease, _Awaited(queue))
 
     def call(self, lease: Lease, context: TaskContext) -> Steps[Any]:
         """Return what the handler returns, or raise what it raises."""
@@ -77,7 +101,10 @@ class Calls:
         before = CURRENT.set(context)
         try:
             answer = self._function(lease)
-            return (yield _within(answer, context)) if isinstance(answer, Awaitable) else answer
+            result = (yield _within(answer, context)) if isinstance(answer, Awaitable) else answer
+            if context.has_steps:
+                yield context.end_steps()
+            return result
         finally:
             CURRENT.reset(before)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from pyadeq import Lease, Queue
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.failures import FAILURES, Failures, failure_of, timed_out
+from pyadeq._tasks.steps import TaskSuspended
 from pyadeq.errors import ConfigError
 from pyadeq.models.queue import AckStatus, FailStatus
 from pyadeq.testing.clock import Clock, clock_of
@@ -25,18 +26,19 @@ SHOWN = 3  # of the last runs, in an error
 class Run:
     """One run of a handler, and what happened to its task.
 
-    outcome: `completed`; `retried`: the task will run again later; `dead`; `cancelled`; `lease_lost`: the handler
-    settled the task itself, or its lease ended on the virtual clock and was taken back.
+    outcome: `completed`; `retried`: the task will run again later; `suspended`: it waits in one of its steps; `dead`;
+    `cancelled`; `lease_lost`: the handler settled the task itself, or its lease ended on the virtual clock and was
+    taken back.
     result: what the handler returned.
     error: what it raised.
-    reason: of the failure, one word.
+    reason: of the failure, or for what a suspended task waits: one word.
     """
 
     id: str
     kind: str | None
     attempt: int
     delivery: int
-    outcome: AckStatus | FailStatus
+    outcome: AckStatus | FailStatus | Literal["suspended", "diverged", "full"]
     result: Any = None
     error: BaseException | None = field(default=None, compare=False)
     reason: str | None = None
@@ -150,6 +152,9 @@ class Runner:
             data = self._calls.encode(lease, result)
             if self._late(lease, began):
                 raise TimeoutError(f"the run took longer than the task's timeout of {lease.timeout:g} s")
+        except TaskSuspended as error:
+            answers = yield self.queue.leases.suspend_many([(lease, wait) for wait in error.waits])
+            return Run(*about, answers[0].status, reason=error.waits[0].kind)
         except Exception as error:
             late = self._late(lease, began)
             failure = (

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pyadeq import Queue
 from pyadeq import asyncio as aio
+from pyadeq._tasks.steps import TaskSuspended
 
 T = TypeVar("T")
 Steps = Generator[Any, Any, T]
@@ -38,7 +39,7 @@ def _drive(steps: Steps[T]) -> T:
                 while inspect.isawaitable(answer):
                     try:
                         answer = runner.run(_awaited(answer), context=contextvars.copy_context())
-                    except Exception as error:
+                    except (Exception, TaskSuspended) as error:
                         answer = steps.throw(error)
         except StopIteration as end:
             result: T = end.value
@@ -55,7 +56,7 @@ async def _drive_aio(steps: Steps[T]) -> T:
                 while inspect.isawaitable(answer):
                     try:
                         answer = await answer
-                    except Exception as error:
+                    except (Exception, TaskSuspended) as error:
                         answer = steps.throw(error)
         except StopIteration as end:
             result: T = end.value

@@ -1,6 +1,6 @@
 """Two builds of the package beside each other: this one, and one that could come after it.
 
-The newer one has a script of another version, `queue.progress.v2`, which its clients call instead, and layout 2: the
+The newer one has a script of another version, `queue.progress.v2`, which its clients call instead, and layout 3: the
 half of an entry of `running` that the record keeps, `ran`, has its parts in another order. It reads both forms, writes
 the one that the queue's layout says, and its `queue.rewrite.v1` brings what is stored to the new one.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 REWRITE = """\
--- queue.rewrite.v1: bring some of what is stored to layout 2: entries of `running`, then records of dead tasks.
+-- queue.rewrite.v1: bring some of what is stored to layout 3: entries of `running`, then records of dead tasks.
 --
 -- ARGV   cursor    bytes 0..30   ?=
 -- ARGV   now_ms    int 0..       ?=0
@@ -66,7 +66,7 @@ if key == 'running' then return { 'more', ctx.now, rewritten, 'dead:0' } end
 return { 'done', ctx.now, rewritten }
 """
 NEWER_RAN = """\
--- newer_ran(ran): what an ended lease leaves, in the form of layout 2; nil if it is that already, or nothing.
+-- newer_ran(ran): what an ended lease leaves, in the form of layout 3; nil if it is that already, or nothing.
 local function newer_ran(ran)
   local runs, worker = string.match(ran, '^(%d+ %d+ %d+ %d+ %d+) (%S+)$')
   return runs and '=' .. worker .. ' ' .. runs
@@ -76,13 +76,15 @@ end
 OLDER = "string.gsub({}, '^=(%S+) (.*)$', '%2 %1')"
 RAN = "held and string.sub(held, (string.find(held, '|', 1, true) or #held) + 1) or record.ran or ''"
 CHANGES = {
-    "lua/tools/preamble.py": [("\nLAYOUT = 1\n", "\nLAYOUT = 2\n")],
-    "lua/queue/noun.toml": [("[statuses]\n", '[statuses]\nmore = ["again", "there is more"]\n')],
+    "lua/queue/noun.toml": [
+        ("\nlayout = 2", "\nlayout = 3\ncreated = 2"),
+        ("[statuses]\n", '[statuses]\nmore = ["again", "there is more"]\n'),
+    ],
     "lua/queue/include/claim/write_lease.lua": [
         ("  return token", "  local ran = ctx.now_text .. ' ' .. runs .. ' ' .. fence\n  return token"),
         (
             "'|' .. ctx.now_text .. ' ' .. runs .. ' '\n    .. fence .. ' ' .. worker",
-            "'|'\n    .. (ctx.settings.layout >= 2 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
+            "'|'\n    .. (ctx.settings.layout >= 3 and '=' .. worker .. ' ' .. ran or ran .. ' ' .. worker)",
         ),
     ],
     "lua/queue/include/claim/read_lease.lua": [("string.match(ran, ", f"string.match(({OLDER.format('ran')}), ")],

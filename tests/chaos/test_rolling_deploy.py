@@ -76,20 +76,20 @@ def test_a_deploy_its_rollback_and_a_migration(own: EmbeddedServer, builds: dict
         status, _, _ = here.command_line("older")
         assert status == 0
         status, answer, _ = here.command_line("newer", "--dry-run")
-        assert (status, answer["layout"], answer["migrated"][0]["layout"]) == (0, 2, 1)
+        assert (status, answer["layouts"]["queue"], answer["migrated"][0]["layout"]) == (0, 3, 2)
         status, answer, _ = here.command_line("newer")
         assert status == 1
-        assert "workers that do not know layout 2 are alive: " in answer["migrated"][0]["error"]
+        assert "workers that do not know layout 3 are alive: " in answer["migrated"][0]["error"]
         assert "or use force" in answer["migrated"][0]["error"]
-        assert client.hget(f"{BASE}:config", "layout_min") == b"1"
+        assert client.hget(f"{BASE}:config", "layout_min") == b"2"
         late.until("ended", 10)
 
         status, answer, _ = here.command_line("newer", "--force")
-        assert (status, answer["migrated"][0]["before"], answer["migrated"][0]["layout"]) == (0, 1, 2)
+        assert (status, answer["migrated"][0]["before"], answer["migrated"][0]["layout"]) == (0, 2, 3)
         assert answer["migrated"][0]["rewritten"] >= HELD + DEAD
         assert forms(client) == {True}
         assert late.end(None) == REFUSED
-        assert "this data needs scripts of layout 2 or newer, these are of layout 1" in late.until("refused")
+        assert "this data needs scripts of layout 3 or newer, these are of layout 2" in late.until("refused")
 
         for role, program in crew:
             word = "ended" if role == "work" else "put"

@@ -119,7 +119,7 @@ def refuse(branches: BranchClient, make_any: MakeAny) -> None:
     for script in scripts():
         bench = make_any(noun_of(script))
         bench.watched = branches
-        bench.ask("HSET", bench.config, "layout_min", 2)
+        bench.ask("HSET", bench.config, "layout_min", 99)
         assert refusal(bench, script, START).startswith("ADEQ_LAYOUT")
         bench.ask("HSET", bench.config, "layout_min", 1, "clock", "server")
         assert refusal(bench, script, START).startswith("ADEQ_CLOCK")

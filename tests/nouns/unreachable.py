@@ -39,6 +39,7 @@ UNREACHABLE: Final = {
         "rate/include/replay/recall_hit.lua: no round over `string.gmatch(list, '(%l+),(%d+),(%d+),(%d+),(%d+),(%d+),(%l+)')`",  # noqa: E501
         "queue/include/enqueue/refuse_new.lua: no round over `ids`",
         "queue/include/settle/return_leases.lua: no round over `ids`",
+        "queue/suspend.v1.lua: no round over `runs`",
         "queue/include/settle/drop_payloads.lua: no round over `ids`",
         "queue/include/settle/drop_payloads.lua: no round over `keys`",
         "queue/include/claim/window_left.lua: no round over `wanted`",
@@ -186,7 +187,6 @@ UNREACHABLE: Final = {
         "queue/purge.v1.lua: no round over `sets`",
     ],
     "a task has a record, and a list in it a word": [
-        "queue/include/retention/remove_tasks.lua: no round over `string.gmatch(own[4], '[^,]+')`",
         "queue/include/enqueue/find_missing.lua: no round over `ids`",
         "queue/include/claim/give_timeout.lua: no round over `#record`",
         "queue/include/limits/apply_limits.lua: no round over `#record`",

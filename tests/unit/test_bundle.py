@@ -364,7 +364,7 @@ def test_generated_text(sources: Sources) -> None:
     assert lines[0] == "#!lua flags=allow-oom"
     assert lines[1] == "-- generated from lua/demo/run.v1.lua by lua/bundle.py; do not edit"
     assert lines[2] == "-- demo.run.v1: a demonstration"
-    assert "local LAYOUT = 1\n" in text
+    assert "help(config), 1 }" in text
     assert "MAX_SAFE" not in text
     assert "refuse" not in text
     assert text.index("local function help") < text.index("-- why\nreturn")

@@ -233,7 +233,7 @@ RUN = ("scripts", 1)
     "change",
     [
         set_("extra", 1),
-        set_("layout", None),
+        set_("nouns", "demo", "layout", None),
         set_("contract", 2),
         set_("errors", "ADEQ_ARG", None),
         set_("errors", "EOTHER", {"retry": "never", "may_have_applied": False, "doc": "x"}),

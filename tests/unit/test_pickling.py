@@ -20,7 +20,7 @@ from pyadeq._core.queue.failures import UnknownKind
 
 NO_VALUES = {
     *("Call", "Deferred", "EmbeddedServer", "Flag", "HealthServer", "LockCalls", "NounCalls", "Program", "QueueCalls"),
-    *("Script", "TaskContext", "TaskFunction", "Tasks", "Worker"),
+    *("Script", "SyncTaskContext", "TaskContext", "TaskFunction", "Tasks", "Worker"),
     *(name for found in _names.TWINS.values() for name in found.split() if name != "Receipt"),
 }
 """Public classes whose instances hold connections or functions, or check that their arguments exist."""

@@ -31,7 +31,7 @@ async def migrate(runner: Runner, noun: str, calls: Migrating, before: int, prog
         rewritten += found
         if found == 0:
             state = await runner.send(calls.migrate(done=True))
-            if state.rewritten >= newest_layout():
+            if state.rewritten >= newest_layout(noun):
                 return Migration(before=before, layout=state.written, rewritten=rewritten)
     raise AdeqError(f"after {MOST_PASSES} passes there is still something in an older form; say it again")
 

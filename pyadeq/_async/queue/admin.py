@@ -37,7 +37,7 @@ class QueueAdmin(Area, Whole):
         progress: called after each call with the number of entries rewritten so far.
         """
         before = (await self._queue.settings()).layout
-        if before < newest_layout() and not force:
+        if before < newest_layout("queue") and not force:
             refuse_older(await self._workers.list())
         return await migrate(self._runner, "queue", self._calls, before, progress)
 

@@ -194,7 +194,7 @@ class Identities:
             "hostname": socket.gethostname(),
             "pid": os.getpid(),
             "version": __version__,
-            "layout": newest_layout(),
+            "layout": newest_layout("queue"),
         }
         identity = WorkerIdentity(name, new_incarnation(), about)
         try:

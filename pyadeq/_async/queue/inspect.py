@@ -12,6 +12,7 @@ from pyadeq._core.queue.history import Snapshot, points
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import HistoryPoint, QueueOverview, TaskView
+from pyadeq.models.steps import TaskStep
 from pyadeq.models.worker import LogLine, Outcome, TaskRun
 
 HOUR, MONTH = 3600, 30 * 86_400
@@ -44,6 +45,10 @@ class QueueInspect(Area):
         first entry has a larger number, older runs are no longer known.
         """
         return await self._runner.send(self._calls.runs(id))
+
+    async def steps(self, id: str) -> list[TaskStep]:
+        """Return the stored steps of a durable task, in the order in which they were stored; [] if it has none."""
+        return await self._runner.send(self._calls.steps(id))
 
     async def gathered(self, id: str) -> AsyncIterator[TaskView]:
         """Iterate over the children of a task with payload, state and result, in the order of their enqueue.

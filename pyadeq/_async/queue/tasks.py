@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, Unpack, cast, overload
 
 from pyadeq._async.queue.results import Receipt, result_of
-from pyadeq._tasks.context import TaskContext
+from pyadeq._tasks.context import SyncTaskContext, TaskContext
 from pyadeq._tasks.functions import Decorator, DecoratorOptions, FunctionOptions, TaskFunction, TaskOptions
 from pyadeq.models.base import Seconds
 from pyadeq.models.worker import Outcome, TaskUpdate
@@ -99,6 +99,10 @@ class QueueTaskDecorator(Decorator):
     def __call__(
         self, function: Callable[Concatenate[TaskContext, P], T], /
     ) -> QueueTask[Concatenate[TaskContext, P], P, T, T]: ...
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[SyncTaskContext, P], T], /
+    ) -> QueueTask[Concatenate[SyncTaskContext, P], P, T, T]: ...
     @overload
     def __call__(self, function: Callable[P, T], /) -> QueueTask[P, P, T, T]: ...
     @overload

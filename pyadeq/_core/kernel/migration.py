@@ -39,9 +39,9 @@ class Step(NamedTuple):
     cursor: str
 
 
-def newest_layout() -> int:
-    """The newest layout that this release knows."""
-    return int(library().manifest["layout"])
+def newest_layout(noun: str) -> int:
+    """The newest layout of a noun's data that this release knows."""
+    return int(library().manifest["nouns"][noun]["layout"])
 
 
 def rewriter(noun: str) -> str | None:

@@ -31,6 +31,7 @@ from pyadeq._core.queue.items import (
 from pyadeq._core.queue.limits import LimitCalls, WeightCalls
 from pyadeq._core.queue.partition_calls import PartitionCalls
 from pyadeq._core.queue.schedules import ScheduleCalls
+from pyadeq._core.queue.steps import StepValue, Wait, read_steps
 from pyadeq.codec import Codec
 from pyadeq.models.base import Seconds, to_ms
 from pyadeq.models.queue import (
@@ -57,6 +58,7 @@ from pyadeq.models.queue import (
     TaskView,
 )
 from pyadeq.models.queue_settings import Settings, SettingsChange
+from pyadeq.models.steps import StepKept, Suspended, TaskStep
 from pyadeq.models.worker import (
     Heartbeat,
     LogLine,
@@ -225,6 +227,17 @@ class QueueCalls(ScheduleCalls, LimitCalls, WeightCalls, PartitionCalls):
         """leases: each with the delay of its task, in seconds."""
         items = [(*held(one), to_ms("delay", delay)) for one, delay in leases]
         return self.ask("snooze", models(Snoozed), item=items)
+
+    def step(self, steps: Sequence[StepValue]) -> Call[list[StepKept]]:
+        """Store the results of 1 to 100 steps."""
+        items = [(*held(one.lease), one.name, one.number, one.kind, self.sealing.step(one.value)) for one in steps]
+        return self.ask("step", self.sealing.opening(models(StepKept), self.sealing.kept), item=items)
+
+    def suspend(self, waits: Sequence[tuple[Held, Wait]]) -> Call[list[Suspended]]:
+        return self.ask("suspend", models(Suspended), item=[wait.item(lease) for lease, wait in waits])
+
+    def steps(self, id: str) -> Call[list[TaskStep]]:
+        return self.ask("steps", self.sealing.opening(read_steps, self.sealing.steps), id=id)
 
     def promote(self, limit: int = 100) -> Call[int]:
         return self.ask("promote", lambda answer: int(answer["promoted"]), limit=limit)

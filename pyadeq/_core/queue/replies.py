@@ -137,13 +137,14 @@ def _failed(item: list[Any]) -> Failed:
 def _claimed(times: list[int], leases: list[list[Any]]) -> Claimed:
     now_ms, next_ms, fires_ms, lease_ms, deadline_ms = times
     deadline = deadline_ms / 1000
-    held = [_lease(deadline, *fields) for _, *fields in leases]
+    held = [_lease(deadline, now_ms / 1000, *fields) for _, *fields in leases]
     next_due, next_firing = (at_ms / 1000 if at_ms else None for at_ms in (next_ms, fires_ms))
     return Claimed("ok", now_ms / 1000, lease_ms / 1000, next_due, held, next_firing)
 
 
 def _lease(
     deadline: float,
+    claimed: float,
     id: bytes,
     token: bytes,
     fence: int,
@@ -162,6 +163,7 @@ def _lease(
     its["attempt"] = attempt
     its["delivery"] = delivery
     its["deadline"] = deadline
+    its["claimed"] = claimed
     its["data"] = data
     its["record"] = {name.decode(): value for name, value in zip(words, words, strict=True)}
     return lease
@@ -205,6 +207,9 @@ def _view(fields: dict[str, Any]) -> TaskView:
             view[field] = read(value)
     view["after_any"] = "after_any" in record if waits else None
     view["after_when"] = view["after_when"] or "completed" if waits else None
+    if state == "delayed" and "waits_for" in record:
+        delivery, _, name = record["waits_for"].decode().partition(" ")
+        view["waits_for"] = name if record.get("deliveries") == delivery.encode() else None
     if state != "blocked":
         view["awaits"] = view["limited_by"] = None
     if "fallback" in record or "unclaimed" in record:
@@ -236,6 +241,7 @@ _READERS: Final[dict[Kind, Callable[[bytes], Any]]] = {
 _UNSET: Final = {name: field.default for name, field in TaskView.model_fields.items() if name != "unreadable"}
 _READ: Final[dict[str, tuple[str, Callable[[bytes], Any]]]] = {
     "limited_by": ("limited_by", _text),
+    "durable": ("steps", lambda value: int(value.split(b" ")[0])),
     "created_ms": ("created", _seconds),
     "started_ms": ("started", _seconds),
     "attempts": ("attempts", int),

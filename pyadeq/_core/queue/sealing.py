@@ -13,10 +13,11 @@ from pyadeq.codec import Codec
 from pyadeq.errors import PayloadError
 from pyadeq.models.queue import AckStatus, Claimed, Lease, Settled, TaskView
 from pyadeq.models.schedule import Schedule
+from pyadeq.models.steps import StepKept, TaskStep
 from pyadeq.models.worker import Outcome, TaskRun
 
 T = TypeVar("T")
-V = TypeVar("V", TaskView, Outcome, Schedule, TaskRun)
+V = TypeVar("V", TaskView, Outcome, Schedule, TaskRun, TaskStep)
 What = Literal["payload", "result", "error"]
 AckItem = tuple[str, str, bytes]
 
@@ -41,6 +42,10 @@ class Sealing:
         if not self.codec or not data or isinstance(data, Sealed):
             return data
         return Sealed(self.codec.seal(data, self._context("result")))
+
+    def step(self, data: bytes) -> bytes:
+        """Encode the result of a step; an empty one stays empty."""
+        return self.codec.seal(data, self._context("step")) if self.codec and data else data
 
     def error(self, data: bytes) -> bytes:
         """Encode the end of an error, as much as fits after encryption."""
@@ -100,6 +105,15 @@ class Sealing:
 
     def runs(self, runs: list[TaskRun]) -> list[TaskRun]:
         return [self._view(run, error="error") for run in runs]
+
+    def steps(self, steps: Sequence[TaskStep]) -> list[TaskStep]:
+        return [self._view(step, step="data") for step in steps]
+
+    def kept(self, answers: list[StepKept]) -> list[StepKept]:
+        """Open values that were stored before."""
+        return [
+            one.model_copy(update={"value": self._open("step", one.value)}) if one.value else one for one in answers
+        ]
 
     def schedules(self, page: tuple[list[Schedule], str, float]) -> tuple[list[Schedule], str, float]:
         """Keep the stored payload of each schedule, too: the tasks of a schedule get it unchanged."""

@@ -38,7 +38,7 @@ class QueueAdmin(Area, Whole):
         progress: called after each call with the number of entries rewritten so far.
         """
         before = (self._queue.settings()).layout
-        if before < newest_layout() and not force:
+        if before < newest_layout("queue") and not force:
             refuse_older(self._workers.list())
         return migrate(self._runner, "queue", self._calls, before, progress)
 

@@ -13,6 +13,7 @@ from pyadeq._core.queue.history import Snapshot, points
 from pyadeq._core.queue.items import MAX_ITEMS, checked_lanes
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import HistoryPoint, QueueOverview, TaskView
+from pyadeq.models.steps import TaskStep
 from pyadeq.models.worker import LogLine, Outcome, TaskRun
 
 HOUR, MONTH = 3600, 30 * 86_400
@@ -45,6 +46,10 @@ class QueueInspect(Area):
         first entry has a larger number, older runs are no longer known.
         """
         return self._runner.send(self._calls.runs(id))
+
+    def steps(self, id: str) -> list[TaskStep]:
+        """Return the stored steps of a durable task, in the order in which they were stored; [] if it has none."""
+        return self._runner.send(self._calls.steps(id))
 
     def gathered(self, id: str) -> Iterator[TaskView]:
         """Iterate over the children of a task with payload, state and result, in the order of their enqueue.

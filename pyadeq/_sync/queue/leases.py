@@ -17,11 +17,15 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.slots import Slot, WorkerIdentity
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held, checked_lanes
+from pyadeq._core.queue.steps import StepValue, Wait
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
-from pyadeq.models.queue import Claimed, Failed, ReleaseStatus, Renewal, Settled, Snoozed
+from pyadeq.models.queue import Claimed, Failed, Lease, ReleaseStatus, Renewal, Settled, Snoozed
+from pyadeq.models.steps import StepKept, Suspended, TaskStep
 from pyadeq.models.worker import ProgressStatus
 
+# Steps that one call stores: each may have 1 MiB.
+MOST_STEPS = 10
 log = logging.getLogger("pyadeq.queue")
 
 
@@ -202,6 +206,20 @@ class QueueLeases(Area):
     def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
         """Put many tasks aside, each a lease with its seconds. Returns an answer for each."""
         return self._in_parts(self._calls.snooze, leases)
+
+    def keep_steps(self, steps: Sequence[StepValue]) -> list[StepKept]:
+        """Store the results of steps of running tasks. Returns an answer for each."""
+        return self._in_turn(
+            self._calls.step(steps[at : at + MOST_STEPS]) for at in range(0, len(steps), MOST_STEPS)
+        )
+
+    def _steps_of(self, lease: Lease) -> list[TaskStep]:
+        """Return the steps of a running task, if the claim has not brought them."""
+        return self._runner.send(self._calls.steps(lease.id))
+
+    def suspend_many(self, waits: Sequence[tuple[Held, Wait]]) -> list[Suspended]:
+        """End runs whose tasks wait, each a lease with a wait. A lease may have several. Returns an answer for each."""
+        return self._in_parts(self._calls.suspend, waits)
 
     def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
         """Report how far tasks have come. Returns a status for each. One lease may have several entries: lines of its

@@ -23,7 +23,7 @@ def model() -> dict[str, Any]:
         "version": __version__,
         "bases": [f"{word}_base" for word in (*manifest["nouns"], "partition", "rate_partition", "session_partition")],
         "contract": manifest["contract"],
-        "layout": manifest["layout"],
+        "layout": manifest["nouns"]["queue"]["layout"],
         "limits": manifest["limits"],
         "types": manifest["types"],
         "errors": {code: error["doc"] for code, error in manifest["errors"].items()},

@@ -24,6 +24,7 @@ OPERATIONS: Final = (
         "POST /queues/{queue}/tasks/{id}:reveal", needs="observe", also=REVEAL, by_user="own", name="task_reveal"
     ),
     Operation("GET /queues/{queue}/tasks/{id}/runs", needs="observe", by_user="own", name="task_runs"),
+    Operation("GET /queues/{queue}/tasks/{id}/steps", needs="observe", by_user="own", name="task_steps"),
     Operation("GET /queues/{queue}/tasks/{id}/log", needs="observe", by_user="own", name="task_log"),
     Operation("POST /queues/{queue}/tasks/{id}:cancel", needs="produce", by_user="own", name="task_cancel"),
     Operation(

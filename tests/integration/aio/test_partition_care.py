@@ -219,7 +219,7 @@ async def test_a_drained_queue_says_so_when_something_is_due(url: str, base_name
 
 async def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueue, adeq: Adeq) -> None:
     settings = await queue.settings()
-    assert settings.layout == 1
+    assert settings.layout == 2
     for part in await queue.partitions():
         await adeq.client.hset(f"{queue.part(part.tag).base}:config", mapping={"layout": 0, "layout_min": 0})
     worker = queue.part("-")
@@ -228,7 +228,7 @@ async def test_what_is_copied_is_raised_to_the_layout_too(queue: PartitionedQueu
     with pytest.raises(ConflictError, match="old"):
         await queue.admin.migrate()
     assert [(await queue.part(part.tag).settings()).layout for part in await queue.partitions()] == [0] * (COUNT + 1)
-    assert (await queue.admin.migrate(force=True)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
+    assert (await queue.admin.migrate(force=True)).model_dump() == {"before": 0, "layout": 2, "rewritten": 0}
 
 
 async def test_what_is_said_while_new_partitions_are_settled_in_holds(

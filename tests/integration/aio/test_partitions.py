@@ -313,5 +313,5 @@ async def test_every_partition_is_migrated(adeq: Adeq, queue: PartitionedQueue) 
     for part in parts:
         await adeq.client.hset(f"{part.base}:config", mapping={"layout": 0, "layout_min": 0})
     told: list[int] = []
-    assert (await queue.admin.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
-    assert [(await part.settings()).layout for part in parts] == [1] * len(parts)
+    assert (await queue.admin.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 2, "rewritten": 0}
+    assert [(await part.settings()).layout for part in parts] == [2] * len(parts)

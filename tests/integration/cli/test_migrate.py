@@ -31,14 +31,14 @@ def layouts(server: EmbeddedServer) -> list[bytes | None]:
 
 def test_everything_or_what_is_named(own: EmbeddedServer) -> None:
     found = answer("scripts", "migrate", "--dry-run", "--url", own.url)
-    assert (found["layout"], found["complete"]) == (1, True)
+    assert (found["layouts"]["queue"], found["complete"]) == (2, True)
     rows = [one for one in found["migrated"] if one["noun"] != "registry"]
     named = [(one["noun"], one["name"], one["layout"], one["all"]) for one in rows]
-    assert named == [("queue", "old", 0, False), ("queue", "wide", 1, True), ("lock", "doors", 1, True)]
+    assert named == [("queue", "old", 0, False), ("queue", "wide", 2, True), ("lock", "doors", 1, True)]
     assert layouts(own) == [b"0", b"0"]
     (only,) = answer("scripts", "migrate", "-q", "old", "--url", own.url)["migrated"]
-    assert only == {"noun": "queue", "name": "old", "before": 0, "layout": 1, "rewritten": 0, "all": True}
-    assert layouts(own) == [b"1", b"1"]
+    assert only == {"noun": "queue", "name": "old", "before": 0, "layout": 2, "rewritten": 0, "all": True}
+    assert layouts(own) == [b"2", b"2"]
     (only,) = answer("scripts", "migrate", "-d", "doors", "--url", own.url)["migrated"]
     assert only == {"noun": "lock", "name": "doors", "before": 1, "layout": 1, "rewritten": 0, "all": True}
 
@@ -57,15 +57,15 @@ def test_a_noun_with_partitions_is_one_row(own: EmbeddedServer) -> None:
 def test_a_table_of_what_was_done(own: EmbeddedServer) -> None:
     head, *rows = adeq("scripts", "migrate", "--url", own.url).stdout.splitlines()
     assert head.split() == ["noun", "name", "before", "layout", "rewritten", "all"]
-    assert ["queue", "old", "0", "1", "0", "yes"] in [row.split() for row in rows]
+    assert ["queue", "old", "0", "2", "0", "yes"] in [row.split() for row in rows]
 
 
 def test_one_that_was_broken_off_is_seen(own: EmbeddedServer) -> None:
     with redis.Redis.from_url(own.url) as client:
-        client.hset("ade:{queue:old}:config", mapping={"layout": 1, "layout_min": 1, "rewritten": 0})
+        client.hset("ade:{queue:old}:config", mapping={"layout": 2, "layout_min": 2, "rewritten": 0})
     (seen,) = answer("scripts", "migrate", "-q", "old", "--dry-run", "--url", own.url)["migrated"]
-    assert (seen["layout"], seen["all"]) == (1, False)
-    assert "queue old: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout
+    assert (seen["layout"], seen["all"]) == (2, False)
+    assert "queue old: layout 0, this release has 2" in adeq("doctor", "--url", own.url).stdout
     assert adeq("scripts", "migrate", "-q", "old", "--url", own.url).status == 0
     (seen,) = answer("scripts", "migrate", "-q", "old", "--dry-run", "--url", own.url)["migrated"]
     assert seen["all"]
@@ -76,14 +76,14 @@ def test_what_is_named_and_not_there(own: EmbeddedServer) -> None:
     assert ended.status == 1
     assert "nosuch: queue: there is no 'nosuch'" in ended.stderr
     assert "neither: --domain: there is no 'neither'" in ended.stderr
-    assert layouts(own) == [b"1", b"1"]
+    assert layouts(own) == [b"2", b"2"]
 
 
 def test_one_with_a_clock_of_its_own_does_not_keep_the_others_from_it(own: EmbeddedServer) -> None:
     with redis.Redis.from_url(own.url) as client:
         client.hset("ade:{queue:an}:config", mapping={"layout": 0, "layout_min": 0, "clock": "test"})
     ended = adeq("scripts", "migrate", "--url", own.url)
-    assert (ended.status, layouts(own)) == (1, [b"1", b"1"])
+    assert (ended.status, layouts(own)) == (1, [b"2", b"2"])
     assert "an: " in ended.stderr
     assert "ADEQ_CLOCK" in ended.stderr
 
@@ -95,7 +95,7 @@ def test_what_cannot_be_moved_does_not_keep_the_others_from_it(own: EmbeddedServ
     assert ended.status == 1
     assert "doors: lock.stats.v1: this data needs scripts of layout 2 or newer" in ended.stderr
     rows = {one["name"]: one for one in json.loads(ended.stdout)["migrated"]}
-    assert (rows["old"]["layout"], rows["doors"]["layout"], "ADEQ_LAYOUT" in rows["doors"]["error"]) == (1, 1, True)
+    assert (rows["old"]["layout"], rows["doors"]["layout"], "ADEQ_LAYOUT" in rows["doors"]["error"]) == (2, 1, True)
 
 
 def test_a_worker_of_an_older_release_is_named(own: EmbeddedServer) -> None:
@@ -106,15 +106,15 @@ def test_a_worker_of_an_older_release_is_named(own: EmbeddedServer) -> None:
         root.hset("ade:{queue:old}:worker:w1", "layout", 0)
         ended = adeq("scripts", "migrate", "-q", "old", "--url", own.url)
         assert (ended.status, layouts(own)) == (1, [b"0", b"0"])
-        assert "workers that do not know layout 1 are alive: w1 (pyadeq " in ended.stderr
+        assert "workers that do not know layout 2 are alive: w1 (pyadeq " in ended.stderr
         assert adeq("scripts", "migrate", "-q", "old", "--force", "--url", own.url).status == 0
-        assert layouts(own) == [b"1", b"1"]
+        assert layouts(own) == [b"2", b"2"]
 
 
 def test_a_server_with_nothing_on_it() -> None:
     with EmbeddedServer() as server:
         ended = adeq("scripts", "migrate", "--url", server.url)
-        assert (ended.status, ended.stdout) == (0, "nothing is stored; this release has layout 1\n")
+        assert (ended.status, ended.stdout) == (0, "nothing is stored\n")
 
 
 def test_nobody_answers() -> None:
@@ -126,7 +126,7 @@ def test_nobody_answers() -> None:
 def test_the_doctor_sees_what_is_left_in_partitions_and_domains(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client, redis.Redis.from_url(own.url) as root:
         root.hset("ade:{queue:old}:config", mapping={"layout": 1, "layout_min": 1})
-        assert "2 queues of layout 1" in adeq("doctor", "--url", own.url).stdout
+        assert "2 queues of layout 2" in adeq("doctor", "--url", own.url).stdout
         part = client.partitioned("wide").partitions()[1]
         root.hset(f"{part.base}:config", "rewritten", 0)
         assert "queue wide: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout

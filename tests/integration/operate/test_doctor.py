@@ -66,7 +66,7 @@ def test_a_server_that_is_well(own: EmbeddedServer) -> None:
         "maxmemory-policy is noeviction",
         "appendfsync is everysec: a crash loses a second at most",
         f"all {len(library())} are loaded",
-        "1 queue of layout 1",
+        "1 queue of layout 2",
         "user default may run all that queue 'jobs' needs",
     }
     assert doctor("--url", own.url).stdout.splitlines()[-1] == f"{len(CHECKS) + len(others())} ok"
@@ -221,16 +221,16 @@ def test_layouts(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client:
         for name in ("old", "new", "well"):
             client.queue(name).enqueue({})
-    run(own, "HSET ade:{queue:new}:config layout 3 layout_min 2")
+    run(own, "HSET ade:{queue:new}:config layout 4 layout_min 3")
     seen = look(own)["layout"]
-    assert (seen.status, seen.found) == ("fail", "queue new: layout 2 is needed, this release has 1")
-    assert look(own, queues=("old", "well"))["layout"].found == "2 queues of layout 1"
-    run(own, "HSET ade:{queue:new}:config layout_min 1")
+    assert (seen.status, seen.found) == ("fail", "queue new: layout 3 is needed, this release has 2")
+    assert look(own, queues=("old", "well"))["layout"].found == "2 queues of layout 2"
+    run(own, "HSET ade:{queue:new}:config layout_min 2")
     assert look(own)["layout"].status == "ok"
     with Adeq.from_url(own.url) as client:
-        newer = replace(gather(client, ["old", "new"]), layout=2)
+        newer = replace(gather(client, ["old", "new"]), layouts={"queue": 3, "lock": 1})
     (seen,) = (one for one in check(newer).checks if one.name == "layout")
-    assert (seen.status, seen.found) == ("warn", "queue old: layout 1, this release has 2")
+    assert (seen.status, seen.found) == ("warn", "queue old: layout 2, this release has 3")
 
 
 def test_lock_domains(own: EmbeddedServer) -> None:
@@ -249,9 +249,9 @@ def test_lock_domains(own: EmbeddedServer) -> None:
     words = "domain jobs: 1 waiter has not been searched for deadlocks for a minute"
     assert (seen.status, seen.found) == ("warn", words)
     assert seen.how[0] == "adeq lock graph --domain jobs"
-    run(own, "HSET ade:{lock:jobs}:config layout 3 layout_min 2")
+    run(own, "HSET ade:{lock:jobs}:config layout 4 layout_min 3")
     seen = look(own)["locks"]
-    assert (seen.status, seen.found) == ("fail", "domain jobs: layout 2 is needed, this release has 1")
+    assert (seen.status, seen.found) == ("fail", "domain jobs: layout 3 is needed, this release has 1")
 
 
 def test_a_replica_and_its_primary(binary: Path) -> None:

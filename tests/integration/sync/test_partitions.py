@@ -314,5 +314,5 @@ def test_every_partition_is_migrated(adeq: Adeq, queue: PartitionedQueue) -> Non
     for part in parts:
         adeq.client.hset(f"{part.base}:config", mapping={"layout": 0, "layout_min": 0})
     told: list[int] = []
-    assert (queue.admin.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 1, "rewritten": 0}
-    assert [(part.settings()).layout for part in parts] == [1] * len(parts)
+    assert (queue.admin.migrate(progress=told.append)).model_dump() == {"before": 0, "layout": 2, "rewritten": 0}
+    assert [(part.settings()).layout for part in parts] == [2] * len(parts)

@@ -530,7 +530,7 @@ def configure_without_the_test_clock(bench: Workbench, _: int) -> AnyCall:
 
 @scenario(0)
 def stats_of_a_newer_layout(bench: Workbench, _: int) -> AnyCall:
-    bench.ask("HSET", ":config", "layout_min", 2)
+    bench.ask("HSET", ":config", "layout_min", 99)
     return bench.calls.stats()
 
 

@@ -126,7 +126,11 @@ def again_unheard(bench: Workbench) -> AnyCall:
 
 
 def refused(bench: Workbench) -> None:
-    bench.ask("HSET", ":config", "layout_min", 2)
+    bench.ask("HSET", ":config", "layout_min", 99)
+
+
+def without_a_layout(bench: Workbench) -> None:
+    bench.ask("HDEL", ":config", "layout_min")
 
 
 # Each is the state of a claim, and of a settle.
@@ -139,6 +143,7 @@ STATES: dict[str, State] = {
     "paused_within_a_second": lambda bench: bench.real(bench.calls.pause()),
     "without_events_within_a_second": with_setting("events_max", 0),
     "of_a_newer_layout_within_a_second": refused,
+    "without_a_layout_within_a_second": without_a_layout,
     "on_another_clock_within_a_second": with_setting("clock", "server"),
     "beside_a_delayed_task": and_few(delayed),
     "beside_a_deadline": and_few(deadline),
@@ -175,6 +180,7 @@ ENDS: dict[str, State] = {
     "with_settings_as_they_are": stored,
     "without_events": with_setting("events_max", 0),
     "of_a_newer_layout": refused,
+    "without_a_layout": without_a_layout,
     "where_results_are_kept_for_a_time": with_setting("result_ms", 60_000),
     "where_payloads_are_kept_for_a_time": with_setting("payload_ms", 60_000),
     "under_a_limit_that_came_later": lambda bench: bench.limit("all", concurrency=9),

@@ -18,7 +18,7 @@ def configure(bench: Workbench, **changes: object) -> Settings:
 def test_a_queue_is_created_with_the_servers_clock(make_bench: MakeBench) -> None:
     bench = make_bench("server")
     assert configure(bench) == Settings(clock="server")
-    assert bench.dump() == {":config": ("hash", {"layout": b"1", "layout_min": b"1", "clock": b"server"})}
+    assert bench.dump() == {":config": ("hash", {"layout": b"2", "layout_min": b"2", "clock": b"server"})}
 
 
 def test_settings_are_looked_at_without_a_change(make_bench: MakeBench) -> None:

@@ -17,7 +17,7 @@ def enqueue(bench: Workbench, *ids: str, rid: str = "r", **task: object) -> list
 def test_a_new_task_is_created_in_line(bench: Workbench) -> None:
     assert enqueue(bench, "a") == ["created"]
     assert bench.dump(stamps=False) == {
-        ":config": ("hash", {"layout": b"1", "layout_min": b"1", "clock": b"test", "place": b"1"}),
+        ":config": ("hash", {"layout": b"2", "layout_min": b"2", "clock": b"test", "place": b"1"}),
         ":counters": ("hash", {"enqueued": b"1"}),
         ":events": (
             "stream",
@@ -34,7 +34,7 @@ def test_a_new_task_is_created_in_line(bench: Workbench) -> None:
 def test_a_queue_is_created_by_its_first_task(make_bench: MakeBench) -> None:
     bench = make_bench("server")
     enqueue(bench, "a")
-    assert bench.dump()[":config"][1] == {"layout": b"1", "layout_min": b"1", "clock": b"server", "place": b"1"}
+    assert bench.dump()[":config"][1] == {"layout": b"2", "layout_min": b"2", "clock": b"server", "place": b"1"}
 
 
 def test_the_record_keeps_what_is_not_at_its_default(bench: Workbench) -> None:

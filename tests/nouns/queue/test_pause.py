@@ -57,7 +57,7 @@ def test_a_queue_that_does_not_exist_is_created(make_bench: MakeBench, verb: str
     bench = make_bench("server")
     bench.run(getattr(bench.calls, verb)())
     config = bench.dump()[":config"][1]
-    assert (config["layout"], config["layout_min"], config["clock"]) == (b"1", b"1", b"server")
+    assert (config["layout"], config["layout_min"], config["clock"]) == (b"2", b"2", b"server")
 
 
 # pause

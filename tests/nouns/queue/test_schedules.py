@@ -98,7 +98,7 @@ def test_a_queue_that_does_not_exist_is_created(make_bench: MakeBench) -> None:
     bench = make_bench("server")
     put(bench, timing=At(4e9))
     config = bench.dump()[":config"][1]
-    assert (config["layout"], config["layout_min"], config["clock"]) == (b"1", b"1", b"server")
+    assert (config["layout"], config["layout_min"], config["clock"]) == (b"2", b"2", b"server")
     check_queue(bench)
 
 

@@ -69,7 +69,7 @@ STATES: dict[str, State] = {
     "emptied": lambda bench: bench.claim(1),
     "with a token for nothing": lambda bench: [bench.claim(1), bench.ask("LPUSH", ":wake:any", "1")],
     "of another clock": lambda bench: bench.ask("HSET", ":config", "clock", "server"),
-    "of a newer layout": lambda bench: bench.ask("HSET", ":config", "layout_min", 2),
+    "of a newer layout": lambda bench: bench.ask("HSET", ":config", "layout_min", 99),
 }
 # What a worker finds, and what happens to the queue after its first claim.
 WAITING: list[Own] = [

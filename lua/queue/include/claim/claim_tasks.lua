@@ -14,8 +14,8 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
     if #leased == limit or ctx.met > 500 + 5 * limit then break end
     if ctx.settings.limits > 0 then ctx.lane = wanted[from[i]] end
     local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and joins_at_once(ctx, id, scores[i]), nil
-    local record, failed, crashes, delivered, since_ms, size, tied, traced
-    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced = read_task(id) end
+    local record, failed, crashes, delivered, since_ms, size, tied, traced, durable
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced, durable = read_task(id) end
     local alone = ctx.alone and comes_alone(ctx, record)
     if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings.limits > 0 and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied) end
@@ -28,12 +28,12 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
       for _, limit in ipairs(limited or {}) do ctx.spared[#ctx.spared + 1] = limit.key end
     elseif not waits then
       local at, attempt, delivery = #leased + 1, failed + 1, delivered + 1
-      local token = token_start .. at
-      local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
+      local token, runs = token_start .. at, delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
       local holds = limited and hold_limits(ctx, id, limited, fence + i) or ''
       bytes, limit = bytes + size, alone and 1 or limit
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {}; traces[at] = traced end
+      if durable then add_steps(record, id, durable) end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1], held[2 * at] = id, write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id

@@ -3,7 +3,8 @@
 -- rid and last settlement. The stub of a child that has children stays as long as they do, so that a cancelled tree
 -- finds them. most: about how many commands it may send, at least 1, or nil. Returns how many tasks, and what is left
 -- of `most`. To delete a key costs up to three searches outside the CPU caches, even if there is no such key. So it deletes
--- only keys that may exist: without `progress_ms` there is no log, and without `deliveries` there are no ended runs.
+-- only keys that may exist: without `progress_ms` there is no log, without `deliveries` there are no ended runs,
+-- and without `durable` there are no steps.
 local function remove_tasks(ctx, ids, since, why, most)
   if #ids == 0 then return 0, most end
   local keys, others, by_index, stubs, expiries, texts, touched, count, left = {}, {}, {}, {}, {}, {}, {}, 0, most or math.huge
@@ -19,7 +20,7 @@ local function remove_tasks(ctx, ids, since, why, most)
     count, left = i, left - 1
     local key = task .. id
     local own = redis.call('HMGET', key, 'rid', 'settled', 'user', 'tags', 'parent', 'reply', 'progress_ms',
-      'deliveries', 'earlier', 'settled_earlier', 'pruned')
+      'deliveries', 'earlier', 'settled_earlier', 'pruned', 'durable')
     local parent, at = own[5], #keys
     if parent and some_have == nil then some_have = have_children(ids) end
     local linked = parent and some_have and parent ~= id and redis.call('EXISTS', children .. id) == 1
@@ -27,10 +28,9 @@ local function remove_tasks(ctx, ids, since, why, most)
     if not own[6] then others[#others + 1] = reply .. id end  -- that of an older task of this id
     if own[7] or not own[1] then keys[#keys + 1] = log .. id end  -- without a rid, the record is lost
     if own[8] or not own[1] then keys[#keys + 1] = ended_runs .. id end
+    if own[12] or not own[1] then keys[#keys + 1] = steps .. id end
     if own[3] then leave(by_user .. own[3], id) end
-    if own[4] then
-      for tag in string.gmatch(own[4], '[^,]+') do leave(by_tag .. tag, id) end
-    end
+    for tag in string.gmatch(own[4] or '', '[^,]+') do leave(by_tag .. tag, id) end
     if parent and not linked then leave(children .. parent, id) end
     if linked then touched[#touched + 1] = id end
     if parent and touched[#touched] ~= parent then touched[#touched + 1] = parent end

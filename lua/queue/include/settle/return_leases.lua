@@ -1,12 +1,13 @@
--- return_leases(ctx, ids, tokens, delays): return leased tasks without counting an attempt: each to its old place or,
--- with delays, to wait for that many ms. A lease past its deadline is lost. One answer each: released with the place,
--- snoozed with the due time, cancelled, lease_lost.
-local function return_leases(ctx, ids, tokens, delays)
+-- return_leases(ctx, ids, tokens, delays, waits): return leased tasks without counting an attempt: each to its old place
+-- or, with delays, to wait for that many ms. waits: for what, if their runs were suspended: that is no end of a run. A lease
+-- past its deadline is lost. One answer each: released with the place, snoozed or suspended with the due time, cancelled,
+-- lease_lost.
+local function return_leases(ctx, ids, tokens, delays, waits)
   -- at most 1,000: items
   local held = redis.call('HMGET', running, unpack(ids))
   local deadline_ms = redis.call('ZMSCORE', leases, unpack(ids))
   local answers, ended, by_lane, due = {}, {}, {}, {}
-  local verb = delays and 'snoozed' or 'released'
+  local verb = waits and 'suspended' or delays and 'snoozed' or 'released'
   for i, id in ipairs(ids) do
     local lease = read_lease(held[i])
     local lost = not lease or lease.token ~= tokens[i] or tonumber(deadline_ms[i] or 0) <= ctx.now
@@ -16,7 +17,7 @@ local function return_leases(ctx, ids, tokens, delays)
       local back_ms = delays and ctx.now + delays[i] or ctx.now
       ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
-      note_run(ctx, id, lease.ran, answers[i][1], '', '')
+      if not waits or lease.cancelling then note_run(ctx, id, lease.ran, answers[i][1], '', '') end
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
         'settled', settled_as(lease.token, answers[i]))
       if lease.cancelling then
@@ -24,7 +25,8 @@ local function return_leases(ctx, ids, tokens, delays)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
-          emit(ctx, 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
+          emit(ctx, waits and 'task.suspended' or 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
+          if waits then note_wait(id, waits[i], lease.delivery) end
         else
           line_up(by_lane, lease.lane, lease.score, id)
           emit(ctx, 'task.released', id, '')

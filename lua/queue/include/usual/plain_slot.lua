@@ -1,8 +1,8 @@
--- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue of layout 1
+-- plain_slot(row): whether a call that claims is the next one of its slot, with no housekeeping, in a queue
 -- that runs with events, and without limits, fair shares and a default timeout. Returns the time as a number and as text,
 -- or nil; and what check_slot reads, if this has been read.
 local function plain_slot(row)
-  if row[1] ~= '1' or row.settings.events_max == '0' or (row.settings.mode or 'running') ~= 'running'
+  if not row[1] or row.settings.events_max == '0' or (row.settings.mode or 'running') ~= 'running'
     or (row.settings.limits or '0') ~= '0' or (row.settings.fair or '0') ~= '0' or (row.settings.fair_top or '0') ~= '0'
     or (row.settings.timeout_ms or '0') ~= '0' then
     return nil

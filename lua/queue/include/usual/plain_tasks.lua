@@ -24,7 +24,8 @@ local function plain_tasks(now, now_text, wanted)
       elseif name == 'deliveries' then delivery = value + 1
       elseif name == 'size' then bytes = bytes + value
       elseif name == 'ties' then tied = ' ties'
-      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
+      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms'
+        or name == 'durable' then return nil
       end
     end
     bytes = bytes + 2048

@@ -30,12 +30,14 @@ from pyadeq._core.queue.items import Held
 from pyadeq._core.queue.migration import refuse_older
 from pyadeq._core.queue.partitions import PartitionMap, together
 from pyadeq._core.queue.partitions import total_overview as added_overview
+from pyadeq._core.queue.steps import StepValue, Wait
 from pyadeq.errors import AdeqError, PartitionsChanged, QueueDraining, TransportError
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Migration, Moment, Seconds
 from pyadeq.models.limit import Limit, LimitUse, SetLimitStatus
 from pyadeq.models.queue import AbandonStatus, Bulk, ReleaseStatus, Renewal, Retried, Snoozed
 from pyadeq.models.schedule import Fired, Firing, Schedule, SchedulePut, SteerScheduleStatus, Timing
+from pyadeq.models.steps import StepKept, Suspended
 from pyadeq.models.worker import Outcome, ProgressStatus, WorkerInfo, WorkerMode
 
 T = TypeVar("T")
@@ -187,6 +189,7 @@ class PartitionedInspect(PartitionedArea):
 
     log = where_it_is("inspect", QueueInspect.log, bool)
     runs = where_it_is("inspect", QueueInspect.runs, bool)
+    steps = where_it_is("inspect", QueueInspect.steps, bool)
     outcome = where_it_is("inspect", QueueInspect.outcome, is_known)
     length = total("inspect", QueueInspect.length, _by_lane)
     overview = total("inspect", QueueInspect.overview, added_overview)
@@ -215,6 +218,14 @@ class PartitionedLeases(PartitionedArea):
     def snooze_many(self, leases: Sequence[tuple[Held, Seconds]]) -> list[Snoozed]:
         """Put many tasks aside, each a lease with its seconds. Returns an answer for each."""
         return self._queue._in_each(leases, lambda one: one[0], lambda part, some: part.leases.snooze_many(some))
+
+    def keep_steps(self, steps: Sequence[StepValue]) -> list[StepKept]:
+        """Store the results of steps of running tasks. Returns an answer for each."""
+        return self._queue._in_each(steps, lambda one: one.lease, lambda part, some: part.leases.keep_steps(some))
+
+    def suspend_many(self, waits: Sequence[tuple[Held, Wait]]) -> list[Suspended]:
+        """End runs whose tasks wait, each a lease with one wait. Returns an answer for each."""
+        return self._queue._in_each(waits, lambda one: one[0], lambda part, some: part.leases.suspend_many(some))
 
     def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
         """Report how far tasks have come. Returns a status for each."""
@@ -299,7 +310,7 @@ class PartitionedAdmin(PartitionedArea, Whole):
         known = self._queue._read()
         if not force:
             for tag in known.all:  # check all partitions before the first one is changed: there is no way back
-                if (self._queue.part(tag).settings()).layout < newest_layout():
+                if (self._queue.part(tag).settings()).layout < newest_layout("queue"):
                     refuse_older(self._queue.part(tag).workers.list())
         before, layouts, rewritten = set[int](), set[int](), 0
 

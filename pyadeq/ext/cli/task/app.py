@@ -45,6 +45,7 @@ def ls(
 
 
 app.command()(task_show.show)
+app.command()(task_show.steps)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`adeq task show`, `adeq dead show`: one task."""
+"""`adeq task show`, `adeq dead show`: one task. `adeq task steps`: what its runs have stored."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from pyadeq.ext.cli.shared.arguments import TaskId
-from pyadeq.ext.cli.shared.common import iso
+from pyadeq.ext.cli.shared.common import as_json, iso
 from pyadeq.ext.cli.shared.queue_arguments import ThisQueue
-from pyadeq.ext.cli.shared.running import Document, with_client
+from pyadeq.ext.cli.shared.running import Document, Table, with_client
+from pyadeq.ext.cli.shared.shown import plain
 from pyadeq.ext.cli.shared.tables import print_rows
 from pyadeq.ext.cli.task.listing import not_found, print_task, time_of, whole
 from pyadeq.ext.cli.task.reveal import Actor, Reveal, as_asked
 from pyadeq.ext.shared.terminal import safe, stdout
-from pyadeq.tiers import may_show
+from pyadeq.tiers import may_show, shown_steps
 
 if TYPE_CHECKING:
-    from pyadeq import TaskRun, TaskView
+    from pyadeq import PartitionedQueue, Queue, TaskRun, TaskStep, TaskView
 
 
 @with_client
 def show(queue: ThisQueue, id: TaskId, reveal: Reveal = False, actor: Actor = None) -> Document:
     """Show everything about a task that its data tier allows: payload, result, error, runs, and its log."""
-    task = queue.get(id)
-    if task is None:
-        raise not_found(queue.name, id)
+    task = _existing(queue, id)
     task = as_asked(queue, task, reveal, actor)
     runs = queue.inspect.runs(id)
     if not (reveal or may_show(task.tier, "error")):
@@ -36,6 +35,34 @@ def show(queue: ThisQueue, id: TaskId, reveal: Reveal = False, actor: Actor = No
     return Document(
         {**whole(task), "runs": [_as_json(run) for run in runs], "log": lines}, lambda: _print(task, runs, lines)
     )
+
+
+@with_client
+def steps(queue: ThisQueue, id: TaskId, reveal: Reveal = False, actor: Actor = None) -> Document:
+    """Show the stored steps of a durable task, in the order in which they were stored, as its data tier allows."""
+    task = as_asked(queue, _existing(queue, id), reveal, actor)
+    found = queue.inspect.steps(id)
+    found = found if reveal else shown_steps(task.tier, found)
+    rows = [(one.full_name, one.kind, iso(one.at), str(one.fence), _value(one)) for one in found]
+    heads = ("step", "kind", "stored", "fence", "value")
+    waits = f"waits for {task.waits_for}, until {iso(task.due)}" if task.waits_for and task.due else ""
+    table = Table(heads, rows, right=("fence",), spare=("fence", "stored"))
+    return Document(
+        {"task": id, "waits_for": task.waits_for, "items": [plain(one) for one in found]}, table, note=waits
+    )
+
+
+def _existing(queue: Queue | PartitionedQueue, id: str) -> TaskView:
+    task = queue.get(id)
+    if task is None:
+        raise not_found(queue.name, id)
+    return task
+
+
+def _value(step: TaskStep) -> str:
+    if step.kind == "sleep":
+        return f"until {iso(step.due)}" if step.due else ""
+    return "" if step.result is None else safe(as_json(step.result))
 
 
 def _print(task: TaskView, runs: Sequence[TaskRun], log: Sequence[dict[str, Any]]) -> None:

@@ -70,7 +70,7 @@ def check(facts: Facts) -> Report:
     for noun, stored in facts.others.items():
         about = nouns.others()[noun]
         may = _may(facts, about)
-        checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layout, may)._asdict()))
+        checks.append(Check(name=about["plural"], **nouns.check(about, stored, facts.layouts[noun], may)._asdict()))
     if facts.groups:
         checks.append(Check(name="event groups", **events.check(facts.groups)._asdict()))
     if facts.webhooks:

@@ -87,6 +87,11 @@ class Waits(NamedTuple):
     unchecked: int
 
 
+def newest_layouts() -> dict[str, int]:
+    """The newest layout that this release knows, by noun."""
+    return {noun: int(facts["layout"]) for noun, facts in library().manifest["nouns"].items()}
+
+
 @dataclass(frozen=True)
 class Facts:
     """All that the checks need.
@@ -131,7 +136,7 @@ class Facts:
     posts: PostFacts | None = None
     inspection: Inspection | None = None
     wrong: Mapping[str, Sequence[str]] | None = None
-    layout: int = field(default_factory=lambda: int(library().manifest["layout"]))
+    layouts: Mapping[str, int] = field(default_factory=newest_layouts)
 
     def setting(self, name: str) -> str | None:
         """A setting of the server, or None if it does not tell."""
@@ -333,7 +338,8 @@ def _layout(adeq: Adeq, name: str) -> Layout:
 def _oldest_form(adeq: Adeq, base: str) -> int:
     """The layout of what is stored; what is not rewritten yet is of the one before."""
     layout, rewritten = adeq.client.hmget(f"{base}:config", ["layout", "rewritten"])
-    return min(int(layout or library().manifest["layout"]), int(rewritten or layout or library().manifest["layout"]))
+    newest = newest_layouts()["queue"]
+    return min(int(layout or newest), int(rewritten or layout or newest))
 
 
 def _shards(adeq: Adeq) -> dict[str, list[range]]:

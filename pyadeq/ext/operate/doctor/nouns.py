@@ -67,7 +67,7 @@ def look(adeq: Adeq, noun: str, seconds: float) -> list[Stored]:
         except ResponseError as error:  # one that is damaged hides no other
             if not is_damage(error):
                 raise
-            found.append(Stored(name, int(library().manifest["layout"]), 1, wrong.get(name, ())))
+            found.append(Stored(name, int(library().manifest["nouns"][noun]["layout"]), 1, wrong.get(name, ())))
             continue
         found.append(Stored(name, oldest, int(least or 1), wrong.get(name, ()), exists, more))
     return found

@@ -113,19 +113,19 @@ def layout(facts: Facts) -> Finding:
             "These scripts refuse data of a newer layout.",
             f"> HGET '{facts.base}:config' layout_min",
         )
-    newer = [one for one in facts.queues if one.layout_min > facts.layout]
-    older = [one for one in facts.queues if one.layout < facts.layout]
+    newer = [one for one in facts.queues if one.layout_min > facts.layouts["queue"]]
+    older = [one for one in facts.queues if one.layout < facts.layouts["queue"]]
     if newer:
         return fail(
             f"{_named([one.queue for one in newer])}: layout {max(one.layout_min for one in newer)} is needed, this "
-            f"release has {facts.layout}",
+            f"release has {facts.layouts['queue']}",
             "These scripts must not change that data, and refuse to.",
             "pip install --upgrade pyadeq",
         )
     if older:
         return warn(
             f"{_named([one.queue for one in older])}: layout {min(one.layout for one in older)}, this release has "
-            f"{facts.layout}",
+            f"{facts.layouts['queue']}",
             "This release reads both, and writes the old one until a migration.",
             "adeq scripts migrate, when every client has this release",
         )
@@ -138,7 +138,7 @@ def layout(facts: Facts) -> Finding:
         )
     if not facts.queues:
         return ok("no queue yet" if facts.all_queues else "no queue found in time; name some: adeq doctor QUEUE")
-    many = f"{len(facts.queues)} queue{'' if len(facts.queues) == 1 else 's'} of layout {facts.layout}"
+    many = f"{len(facts.queues)} queue{'' if len(facts.queues) == 1 else 's'} of layout {facts.layouts['queue']}"
     return ok(many if facts.all_queues else f"{many}; there may be more, name them: adeq doctor QUEUE")
 
 
@@ -177,15 +177,16 @@ def locks(facts: Facts) -> Finding:
     why = "Some may wait for each other until their wait is over, because a deadlock search exceeded its budget."
     if facts.domains is None:
         return unknown("this user may not look for lock domains", why, "adeq lock domains")
-    if newer := [one for one in facts.domains if one.layout_min > facts.layout]:
+    if newer := [one for one in facts.domains if one.layout_min > facts.layouts["lock"]]:
         return fail(
-            f"domain {newer[0].domain}: layout {newer[0].layout_min} is needed, this release has {facts.layout}",
+            f"domain {newer[0].domain}: layout {newer[0].layout_min} is needed, this release has "
+            f"{facts.layouts['lock']}",
             "These scripts must not change that data, and refuse to.",
             "pip install --upgrade pyadeq",
         )
-    if older := [one for one in facts.domains if one.layout < facts.layout]:
+    if older := [one for one in facts.domains if one.layout < facts.layouts["lock"]]:
         return warn(
-            f"domain {older[0].domain}: layout {older[0].layout}, this release has {facts.layout}",
+            f"domain {older[0].domain}: layout {older[0].layout}, this release has {facts.layouts['lock']}",
             "This release reads both, and writes the old one until a migration.",
             "adeq scripts migrate, when every client has this release",
         )

@@ -228,6 +228,7 @@ BOARD: Final = (
                     _of_queue("adeq_tasks_cancelled_total", "Tasks that were cancelled."),
                     _of_queue("adeq_tasks_released_total", "Leases that workers gave back."),
                     _of_queue("adeq_tasks_snoozed_total", "Leases that workers put aside for a time."),
+                    _of_queue("adeq_tasks_suspended_total", "Runs that ended because their tasks wait, for a time."),
                     _of_queue("adeq_tasks_revived_total", "Dead tasks that were retried."),
                 ),
             ),

@@ -21,6 +21,7 @@ TOLD_BY = {
     "cancelled": "task.cancelled",
     "released": "task.released",
     "snoozed": "task.snoozed",
+    "suspended": "task.suspended",
 }
 """The event of each answer with which a lease ends."""
 SETTLING = {"ack", "fail", "release", "snooze"}

@@ -42,6 +42,7 @@ class Line:
             "task.claimed": self._claimed,
             "task.limited": self._limited,
             "task.snoozed": self._out,
+            "task.suspended": self._out,
             "task.dead": self._out,
             "task.expired": self._out,
             "task.cancelled": self._out,

@@ -22,6 +22,7 @@ STEPS: dict[str, tuple[str, frozenset[str]]] = {
     "task.retried": (WAITING, frozenset({HELD})),
     "task.released": (WAITING, frozenset({HELD})),
     "task.snoozed": (WAITING, frozenset({HELD})),
+    "task.suspended": (WAITING, frozenset({HELD})),
     "task.stalled": (WAITING, frozenset({HELD})),
     "task.dead": (DEAD, frozenset({WAITING, HELD})),
     "task.expired": (DEAD, frozenset({WAITING})),

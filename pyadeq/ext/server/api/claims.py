@@ -133,7 +133,11 @@ class Claims:
     async def _next(self, part: Queue, last: Last, asked: Asked) -> int | None:
         """The number of the next claim. None: the request has made all that it may."""
         if last.run != asked.run:
-            about = {"version": __version__, "layout": int(library().manifest["layout"]), "hostname": "http"}
+            about = {
+                "version": __version__,
+                "layout": int(library().manifest["nouns"]["queue"]["layout"]),
+                "hostname": "http",
+            }
             if await self._adeq.send(part.calls.register(asked.worker, asked.run, about)) != "registered":
                 why = "has a newer run, or was silent for too long; begin a new run"
                 raise Refused(409, "WORKER_REPLACED", f"worker {asked.worker!r} {why}: another text in the key")

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field, model_validator
 
 from pyadeq import tiers
-from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskView, WaitTimeout
+from pyadeq.asyncio import LogLine, PartitionedQueue, Queue, TaskRun, TaskStep, TaskView, WaitTimeout
 from pyadeq.ext.operations import tasks
 from pyadeq.ext.server.api.filters import filter_of, with_filter
 from pyadeq.ext.server.api.own_tasks import OF_KEYS, check_own, check_tree, id_of_key, keep_to_user
@@ -96,6 +96,12 @@ class Runs(BaseModel):
     """The runs of a task, the oldest first."""
 
     items: list[TaskRun]
+
+
+class Steps(BaseModel):
+    """The stored steps of a task, in the order in which they were stored."""
+
+    items: list[TaskStep]
 
 
 Id = Annotated[str, Path(description="The id of the task.", json_schema_extra=described("id"))]
@@ -221,6 +227,13 @@ async def runs(access: Access, id: Id) -> Runs:
     if not tiers.may_show(task.tier, "error"):
         found = [run.model_copy(update={"error": None}) for run in found]
     return Runs(items=found)
+
+
+@by_hand(router, "task_steps")
+async def steps(access: Access, id: Id) -> Steps:
+    """Return the stored steps of a durable task, in the order in which they were stored, as its tier allows."""
+    task = await task_of(access, id)
+    return Steps(items=tiers.shown_steps(task.tier, await access.found.inspect.steps(id)))
 
 
 @by_hand(router, "task_log")

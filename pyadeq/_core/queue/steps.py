@@ -1,0 +1,79 @@
+"""The steps of a task as calls carry them, and as a claim brings them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyadeq._core.kernel.call import Answer
+from pyadeq._core.queue.items import Held, held
+from pyadeq.models.steps import SUFFIX, StepKind, TaskStep
+
+
+@dataclass(frozen=True)
+class StepValue:
+    """A step to store. value: as bytes of JSON, or any."""
+
+    lease: Held
+    name: str
+    number: int
+    kind: Literal["step", "patch"]
+    value: bytes
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A wait for which a run is suspended: `delay` in seconds, or `due`, a point in time on the server's clock.
+
+    kind `diverged`: the code does not fit the stored step of this name.
+    """
+
+    name: str
+    number: int = 1
+    kind: Literal["sleep", "diverged"] = "sleep"
+    delay: float = 0.0
+    due: float | None = None
+
+    def item(self, lease: Held) -> tuple[Any, ...]:
+        """Return it as the script takes it."""
+        due_ms = 0 if self.due is None else max(1, round(self.due * 1000))
+        return *held(lease), self.name, self.number, self.kind, round(self.delay * 1000), due_ms
+
+
+def read_steps(answer: Answer) -> list[TaskStep]:
+    """The steps in the answer of `steps`."""
+    return [
+        _step(one["name"], one["number"], one["kind"], one["at_ms"], one["fence"], one["value"])
+        for one in answer["steps"]
+    ]
+
+
+def brought_steps(record: Mapping[str, bytes]) -> Sequence[TaskStep] | None:
+    """The steps that a claim has brought with a task; None if they are too large for that, and must be read."""
+    if "durable" not in record:
+        return ()
+    if "steps" not in record:
+        return None
+    text, at, found = record["steps"], 0, []
+    while at < len(text):
+        end = text.index(b"\n", at)
+        name, kind, at_ms, fence, length = text[at:end].decode().split(" ")
+        at = end + 1 + int(length)
+        name, _, number = name.partition(SUFFIX)
+        found.append(_step(name, int(number or 1), kind, int(at_ms), int(fence), text[end + 1 : at]))
+    return found
+
+
+def _step(name: str, number: int, kind: Any, at_ms: int, fence: int, value: bytes) -> TaskStep:
+    known: StepKind = kind
+    return TaskStep.model_construct(
+        name=name,
+        number=number,
+        kind=known,
+        at=at_ms / 1000,
+        fence=fence,
+        due=int(value) / 1000 if known == "sleep" else None,
+        data=value if known == "step" else None,
+        unreadable={},
+    )

@@ -1,0 +1,353 @@
+"""The steps of a durable task: what earlier runs have stored, and what this run asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import typing
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from time import monotonic
+from typing import Any, Literal, Protocol
+
+from pydantic.errors import PydanticUserError
+
+from pyadeq._core.queue.failures import TaskFailed
+from pyadeq._core.queue.steps import StepValue, Wait, brought_steps
+from pyadeq._tasks.encoding import Result
+from pyadeq.errors import BadArgument, ConfigError, PayloadError
+from pyadeq.keys import check_name
+from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
+from pyadeq.models.queue import Backoff, Lease
+from pyadeq.models.steps import StepKept, StepKind, TaskStep, full_name
+
+# Seconds that a run with branches waits before it is suspended, if these have not asked for all stored steps.
+PATIENCE = 10.0
+# Seconds until a task whose code does not fit its steps is tried again.
+DIVERGED_FOR = 60.0
+LONGEST = 315_360_000.0  # seconds: ten years
+INSIDE: ContextVar[str | None] = ContextVar("pyadeq_step", default=None)
+"""The full name of the step whose function runs here."""
+
+
+class TaskSuspended(BaseException):
+    """Leaves a task function that waits. `finally` blocks run; `except Exception` does not catch it. Let it pass.
+
+    waits: for what it waits.
+    """
+
+    def __init__(self, waits: tuple[Wait, ...]) -> None:
+        super().__init__(waits)
+        self.waits = waits
+
+    def __str__(self) -> str:
+        return f"the task waits: {', '.join(full_name(one.name, one.number) for one in self.waits)}"
+
+
+class StepsQueue(Protocol):
+    """What steps need of the task's queue."""
+
+    async def keep(self, step: StepValue) -> StepKept: ...
+
+    async def read(self, lease: Lease) -> list[TaskStep]: ...
+
+
+class Steps:
+    """The steps of one run. All methods belong to its event loop.
+
+    interrupt: called with `lease_lost`.
+    """
+
+    def __init__(self, lease: Lease, queue: StepsQueue | None, interrupt: Callable[[str], None]) -> None:
+        self.waits: list[Wait] = []
+        """The waits for which this run is suspended. After the first, it begins nothing else."""
+        self.plain = False
+        """Whether the function is plain: then its calls come one after the other, each as an asyncio task."""
+        self._lease = lease
+        self._queue = queue
+        self._interrupt = interrupt
+        self._asked: Counter[str] = Counter()
+        self._seen: set[str] = set()
+        self._callers: set[object] = set()
+        self._busy = 0
+        self._changed = asyncio.Event()
+        self._reading: asyncio.Future[dict[str, TaskStep]] | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run is to be suspended."""
+        return bool(self.waits)
+
+    async def find(self, name: str, kind: StepKind) -> tuple[int, TaskStep | None]:
+        """Count a call of a name. Returns its number, and the stored step, if there is one."""
+        check_name("name", name, "label")
+        check_inside(name)
+        self._callers.add(asyncio.current_task())
+        self._asked[name] += 1
+        number = self._asked[name]
+        stored = await self._stored()
+        if self.closed:
+            raise self._suspended()
+        found = stored.get(full_name(name, number))
+        if found is None and kind != "patch" and self._is_sequential:
+            self.check_end()  # what was stored comes before what is new
+        if found is not None:
+            self._seen.add(found.full_name)
+            self._changed.set()
+            if found.kind != kind:
+                raise self._diverged(found)
+            if found.unreadable:
+                raise PayloadError(f"task {self._lease.id!r}: step {found.full_name!r}: {found.unreadable['step']}")
+        return number, found
+
+    async def keep(self, name: str, number: int, kind: Literal["step", "patch"], value: bytes) -> bytes:
+        """Store a step. Returns its value, that of an earlier call if there was one."""
+        stored = await self._stored()
+        kept = StepKept(status="stored")
+        if self._queue is not None:
+            kept = await self._queue.keep(StepValue(self._lease, name, number, kind, value))
+        match kept.status:
+            case "lease_lost":
+                self._interrupt("lease_lost")
+                raise asyncio.CancelledError(f"task {self._lease.id}: lease_lost")
+            case "full":
+                raise TaskFailed(
+                    f"step {full_name(name, number)!r}: the task has too many steps, or they have too many bytes: "
+                    "see the settings steps_max and steps_bytes of the queue",
+                    reason="steps_full",
+                    retryable=False,
+                )
+            case "diverged":
+                raise self._diverged(TaskStep(name=name, number=number, kind=kept.kind or kind, at=0, fence=0))
+        value = value if kept.value is None else kept.value
+        found = TaskStep.model_construct(
+            name=name, number=number, kind=kind, at=0.0, fence=self._lease.fence, due=None, data=value, unreadable={}
+        )
+        stored[found.full_name] = found
+        self._seen.add(found.full_name)
+        return value
+
+    async def patched(self, name: str) -> bool:
+        """Whether the run takes the changed code at this place."""
+        number, found = await self.find(name, "patch")
+        if found is None and self._unasked is not None:
+            return False  # it was here before the change
+        if found is None:
+            await self.keep(name, number, "patch", b"")
+        return True
+
+    async def sleep(self, name: str, delay: float, due: float | None) -> None:
+        """Return if the time has come; otherwise suspend the run."""
+        number, found = await self.find(name, "sleep")
+        if self._queue is None or (found is not None and (found.due or 0.0) <= self._lease.claimed):
+            return
+        self.waits.append(Wait(name, number, "sleep", delay, due))
+        await self._settle_down()
+        raise self._suspended()
+
+    async def end(self) -> None:
+        """The function has returned: raise if the run is suspended, or if a stored step is left."""
+        await self._stored()
+        self.check_end()
+        if self.closed:
+            raise self._suspended()
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """The function of a step runs, or its result is being stored."""
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            self._changed.set()
+
+    async def begin(self) -> None:
+        """The function of a step begins in a thread."""
+        self._busy += 1
+
+    async def done(self) -> None:
+        """The function has ended, and its result is stored."""
+        self._busy -= 1
+        self._changed.set()
+
+    def check_end(self) -> None:
+        """Raise if there is a stored step for which the run has not asked."""
+        if (left := self._unasked) is not None and not any(one.kind == "diverged" for one in self.waits):
+            raise self._diverged(left)
+
+    async def _settle_down(self) -> None:
+        """Let the steps beside a wait end, and give branches of the run time to ask for what is stored."""
+        deadline = monotonic() + PATIENCE
+        while True:
+            for _ in range(3):  # what waited for a step goes on to the next one
+                await asyncio.sleep(0)
+            left = deadline - monotonic()
+            if not self._busy and (self._unasked is None or left <= 0):
+                return
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(None if self._busy else left):
+                    await self._changed.wait()
+            except TimeoutError:
+                return
+
+    @property
+    def _is_sequential(self) -> bool:
+        """Whether no branches of the run ask for steps beside each other."""
+        return self.plain or len(self._callers) == 1
+
+    @property
+    def _unasked(self) -> TaskStep | None:
+        """The first stored step for which this run has not asked yet."""
+        if self._reading is None or not self._reading.done():
+            return None
+        return next((one for name, one in self._reading.result().items() if name not in self._seen), None)
+
+    def _diverged(self, step: TaskStep) -> TaskSuspended:
+        self.waits = [Wait(step.name, step.number, "diverged", DIVERGED_FOR * random.uniform(0.9, 1.1))]
+        return self._suspended()
+
+    def _suspended(self) -> TaskSuspended:
+        return TaskSuspended(tuple(self.waits))
+
+    async def _stored(self) -> dict[str, TaskStep]:
+        if self._reading is None:
+            self._reading = asyncio.ensure_future(self._read())
+        return await asyncio.shield(self._reading)
+
+    async def _read(self) -> dict[str, TaskStep]:
+        if self._queue is None:
+            return {}
+        found = await self._queue.read(self._lease)
+        return {one.full_name: one for one in found}
+
+
+class LeaseSteps:
+    """The steps of leased tasks of a queue."""
+
+    def __init__(self, queue: Any) -> None:
+        self._queue = queue
+
+    async def keep(self, step: StepValue) -> StepKept:
+        """Store a step."""
+        (kept,) = await self._queue.leases.keep_steps([step])
+        return typing.cast(StepKept, kept)
+
+    async def read(self, lease: Lease) -> list[TaskStep]:
+        """Return the steps that the claim has brought, or read them."""
+        found = brought_steps(lease.record)
+        if found is None:
+            return typing.cast("list[TaskStep]", await self._queue.leases._steps_of(lease))
+        sealing = self._queue.calls.sealing
+        return sealing.steps(found) if sealing.codec else list(found)
+
+
+class Taking:
+    """How the function of a step is called: its result, and what happens if it fails.
+
+    retries: how often it is called again after an exception. backoff: the pauses between. timeout: seconds for one call
+    of a coroutine function.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        retries: int = 0,
+        backoff: Backoff | None = None,
+        timeout: Seconds | None = None,
+    ) -> None:
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            raise BadArgument("ADEQ_ARG", "pyadeq", f"retries: {retries!r} is not accepted; allowed: 0 and more")
+        if timeout is not None and not inspect.iscoroutinefunction(function):
+            raise BadArgument("ADEQ_ARG", "pyadeq", "timeout: only of a coroutine function: nothing else can be ended")
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.timeout = None if timeout is None else to_ms("timeout", timeout) / 1000
+        self._name = name
+        self._result = _result_of(function)
+        self._left = retries
+        self._tries = 0
+        self._backoff = backoff or Backoff()
+
+    def pause(self, error: Exception) -> float | None:
+        """Return the seconds until the function is called again; None: it is not."""
+        if not self._left or (isinstance(error, TaskFailed) and error.retryable is False):
+            return None
+        self._left -= 1
+        self._tries += 1
+        wait = self._backoff
+        delay = min(wait.base * wait.multiplier ** (self._tries - 1), wait.cap)
+        return min(delay * (1 + wait.jitter * random.uniform(-1, 1)), wait.cap)
+
+    def dump(self, value: Any) -> bytes:
+        """Encode what the function has returned."""
+        if isinstance(value, bytes) and not self._result.is_bytes:
+            raise ConfigError(
+                f"step {self._name!r}: bytes are returned; allowed: JSON, or a function annotated `-> bytes`"
+            )
+        return self._result.dump(value) or b""
+
+    def load(self, data: bytes | None) -> Any:
+        """Return what the function has returned, now or in an earlier run."""
+        return self._result.load(data or b"")
+
+
+def sleep_times(seconds: Seconds | None, until: Moment | None) -> tuple[float, float | None]:
+    """The delay and the due time of a sleep. Raises BadArgument."""
+    if (seconds is None) == (until is None):
+        raise BadArgument("ADEQ_ARG", "pyadeq", "sleep: give either seconds or until")
+    delay = 0.0 if seconds is None else to_ms("seconds", seconds) / 1000
+    if not 0 <= delay <= LONGEST:
+        raise BadArgument("ADEQ_ARG", "pyadeq", f"seconds: {seconds!r} is not accepted; allowed: 0 s to ten years")
+    return delay, None if until is None else to_epoch_ms("until", until) / 1000
+
+
+def check_inside(*names: str) -> None:
+    """Raise ConfigError in the function of a step: it has no steps of its own."""
+    if names and (outer := INSIDE.get()) is not None:
+        raise ConfigError(f"step {names[0]!r}: not inside of the step {outer!r}: a step is stored as a whole")
+
+
+def key_of_step(id: str) -> str:
+    """Return the idempotency key of the step that runs here."""
+    if (name := INSIDE.get()) is None:
+        raise ConfigError("TaskContext.idempotency_key: only in the function of a step")
+    return f"{id}/{name}"
+
+
+@contextmanager
+def inside(name: str, number: int) -> Iterator[None]:
+    """The function of this step runs here."""
+    token = INSIDE.set(full_name(name, number))
+    try:
+        yield
+    finally:
+        INSIDE.reset(token)
+
+
+def _result_of(function: Callable[..., Any]) -> Result:
+    while isinstance(function, partial):
+        function = function.func
+    function = getattr(function, "function", function)  # that of a TaskFunction
+    try:
+        return _known_result(function)
+    except TypeError:  # it cannot be hashed
+        return _known_result.__wrapped__(function)
+
+
+@lru_cache(maxsize=1000)
+def _known_result(function: Callable[..., Any]) -> Result:
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (TypeError, NameError):
+        hints = {}
+    name = getattr(function, "__qualname__", repr(function))
+    try:
+        return Result(hints.get("return", Any), name)
+    except PydanticUserError as error:
+        raise ConfigError(f"{name}: the annotation of its result is not accepted: {error}") from error
