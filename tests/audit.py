@@ -98,6 +98,7 @@ class Audit:
         yield from self._membership()
         yield from self._leases()
         yield from self._left_behind()
+        yield from self._steps()
         yield from self._indexes()
         yield from self._once()
         yield from self._hints()
@@ -142,6 +143,18 @@ class Audit:
         for name in self._suffixes("worker"):
             if name not in known and self._ttl(f"worker:{name}") == -1:
                 yield f"worker:{name} is not in workers, and never goes"
+
+    def _steps(self) -> Iterator[str]:
+        """Each durable task has the steps of which its record speaks, numbered without gaps."""
+        for id, record in self.records.items():
+            count, size = map(int, record.get("durable", "0 0").split())
+            found = self._hash(f"steps:{id}") if count else {}
+            places = sorted(int(entry.split(" ")[0]) for entry in found.values())
+            bytes_of = [
+                len(name.encode()) + len(entry.partition("\n")[2].encode()) + 32 for name, entry in found.items()
+            ]
+            if places != list(range(1, count + 1)) or sum(bytes_of) != size:
+                yield f"task {id} has {count} steps of {size} bytes, and stored are {places} of {sum(bytes_of)}"
 
     def _indexes(self) -> Iterator[str]:
         wanted: defaultdict[str, set[str]] = defaultdict(set)

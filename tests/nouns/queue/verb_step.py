@@ -90,7 +90,7 @@ def step_past_the_deadline(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
-def step_without_a_record(bench: Workbench, n: int) -> AnyCall:
+def step_without_record(bench: Workbench, n: int) -> AnyCall:
     (lease,) = bench.lease(n)
     bench.ask("DEL", f":task:{lease.id}")
     return bench.calls.step([step(lease)])
@@ -155,7 +155,7 @@ def purge_tasks_with_steps(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
-def claim_what_has_steps_and_no_record(bench: Workbench, n: int) -> AnyCall:
+def claim_with_steps_without_record(bench: Workbench, n: int) -> AnyCall:
     (lease,) = stored(bench, n)
     again(bench, [lease])
     bench.ask("DEL", f":task:{lease.id}")
@@ -171,7 +171,7 @@ def run_now_with_steps_and_sleeps(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
-def run_now_without_the_steps(bench: Workbench, n: int) -> AnyCall:
+def run_now_damaged_without_the_steps(bench: Workbench, n: int) -> AnyCall:
     (lease,) = stored(bench, n)
     bench.real(bench.calls.snooze([(lease, 600)]))
     bench.ask("DEL", f":steps:{lease.id}")
@@ -179,7 +179,7 @@ def run_now_without_the_steps(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
-def claim_without_the_steps(bench: Workbench, n: int) -> AnyCall:
+def claim_damaged_without_the_steps(bench: Workbench, n: int) -> AnyCall:
     (lease,) = stored(bench, n)
     again(bench, [lease])
     bench.ask("DEL", f":steps:{lease.id}")

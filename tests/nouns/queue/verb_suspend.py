@@ -95,14 +95,14 @@ def suspend_an_older_lease(bench: Workbench, n: int) -> AnyCall:
 
 
 @scenario(1)
-def suspend_without_a_deadline(bench: Workbench, n: int) -> AnyCall:
+def suspend_damaged_without_a_deadline(bench: Workbench, n: int) -> AnyCall:
     leases = bench.lease(n)
     bench.ask("DEL", ":leases")
     return bench.calls.suspend(waits(leases))
 
 
 @scenario(1)
-def suspend_without_a_record(bench: Workbench, n: int) -> AnyCall:
+def suspend_without_record(bench: Workbench, n: int) -> AnyCall:
     (lease,) = bench.lease(n)
     bench.ask("DEL", f":task:{lease.id}")
     return bench.calls.suspend(waits([lease]))
