@@ -10,7 +10,7 @@ import pytest
 from pyadeq._core.queue.items import Failure
 from tests.nouns.queue.checks import check_queue
 from tests.nouns.queue.sizes_of_tasks import enqueue, everything, follow, heavies
-from tests.nouns.queue.test_cancel import put
+from tests.nouns.queue.states import put
 from tests.nouns.queue.workbench import BAND, START, Workbench
 from tests.nouns.scenario import TIES, AnyCall, scenario, scenarios, sent
 from tests.nouns.size import size
