@@ -12,7 +12,7 @@ FOLDER = Path(os.environ.get("AGENTS_FOLDER", "."))
 ANSWERS: dict[str, Any] = {
     "plan: be kind": [["greeting.txt", "be polite"], ["greeting.txt", "end well"], ["prices.txt", "make it free"]],
     "edit greeting.txt: be polite": ["Hello", "Good morning"],
-    "edit greeting.txt: end well": ["customer!", "customer, and welcome."],
+    "edit greeting.txt: end well": ["customer!", "dear customer."],
     "edit prices.txt: make it free": ["10 EUR", "0 EUR"],
 }
 

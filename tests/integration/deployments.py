@@ -12,9 +12,9 @@ def files() -> dict[str, str]:
 
 def commands() -> dict[str, list[str]]:
     """What follows `adeq worker run` in each of them."""
-    found = {}
+    found, broken = {}, re.compile(r"(?: \\|,)\n +")
     for name, text in files().items():
-        if line := re.search(r"^(?:ExecStart=|CMD |\s+command: )(.* ?worker.*)$", text, re.MULTILINE):
+        if line := re.search(r"^(?:ExecStart=|CMD |\s+command: )(.*worker.*)$", broken.sub(" ", text), re.MULTILINE):
             words = re.findall(r'[^\s,"\[\]]+', line[1])
             found[name] = words[words.index("run") + 1 :]
     return found

@@ -3,7 +3,8 @@
     ```python                  run, in one namespace for the page; `print(…)  # text` says what comes out
     ```python title="jobs.py"  written to that file, for the shell or an import; any language
     ```shell                   run by one bash for the page, which must succeed; `adeq` finds the server by itself
-    ```text                    right after one of these: its output; … stands for anything, a line of … for any lines
+    ```text                    right after one of these: its output; … stands for anything, a line of … for any lines.
+                               An indented line may continue the line before, if that is too long
     ```python notest           only shown; a test counts these
 
 `localhost:6379` is the page's server, 7000, 6390 and 26379 are free ports, `valkey-server` is the binary under test.
@@ -86,8 +87,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def _is_output(text: str, example: re.Match[str], following: re.Match[str]) -> bool:
-    between = text[example.end() : following.start()]
-    return example[1] in RUN and following[1] == "text" and not between.strip()
+    return example[1] in RUN and following[1] == "text" and not text[example.end() : following.start()].strip()
 
 
 def executed(found: list[Block]) -> list[Block]:
@@ -127,8 +127,7 @@ def link_tools(folder: Path, found: list[Block], server: Path) -> str | None:
         (tools / tool).chmod(0o755)
     for tool, names in TOOLS.items():
         if any(tool in block.text for block in found if block.language == "shell"):
-            path = next(filter(None, map(shutil.which, names)), None)
-            if path is None:
+            if (path := next(filter(None, map(shutil.which, names)), None)) is None:
                 return tool
             (tools / tool).symlink_to(path)
     return None
@@ -226,13 +225,12 @@ class Shell:
         script.write_text(text, encoding="utf-8")
         self._bash.stdin.write(f"set -e -o pipefail; . {script}; echo {end}\n".encode())
         self._bash.stdin.flush()
-        output, deadline = b"", time.monotonic() + DEADLINE
+        stdout, output, deadline = self._bash.stdout.fileno(), b"", time.monotonic() + DEADLINE
         while not output.endswith(f"{end}\n".encode()):
             assert time.monotonic() < deadline, f"no end within {DEADLINE:g} s of\n{text}\nbut\n{output.decode()}"
             # What runs in the background holds the pipe open when the bash has ended.
             ended = self._bash.poll() is not None
-            readable = select.select([self._bash.stdout], [], [], 0.1)[0]
-            data = os.read(self._bash.stdout.fileno(), 65536) if readable else b""
+            data = os.read(stdout, 65536) if select.select([stdout], [], [], 0.1)[0] else b""
             output += data
             if ended and not data:
                 return self._bash.returncode or 1, output.decode()
@@ -251,5 +249,6 @@ def matches(said: str, printed: str) -> bool:
     for line in said.strip().splitlines():
         any_lines = line.strip() == ANYTHING
         pattern += r"(?:.*\n)*?" if any_lines else re.escape(line.rstrip()).replace(ANYTHING, ".*?") + r"\n"
+    pattern = re.sub(r"\\n((?:\\ ){4,})", r"(?:\\n\1|\\ )", pattern)
     there = "".join(f"{line.rstrip()}\n" for line in printed.strip().splitlines())
     return re.fullmatch(pattern, there) is not None

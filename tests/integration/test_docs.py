@@ -76,6 +76,7 @@ def test_every_event_is_explained() -> None:
         ("a\n…", "a\nb\nc", True),
         ("…\nz", "z", True),
         ("a (b)", "a b", False),
+        ("a …\n    c\n    d", "a b c\n    d", True),
     ],
 )
 def test_output_is_compared_as_the_pages_write_it(said: str, printed: str, same: bool) -> None:

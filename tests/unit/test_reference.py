@@ -13,14 +13,33 @@ import python_api  # noqa: E402
 
 from pyadeq import _names  # noqa: E402
 
+WIDTH = 88  # columns of code that a page shows without a scroll bar
+CODE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+ONE_LINE = ('  "message": "Attempts', 'data: {"id":')  # JSON
+
 PAGES = [(DOCS / f"reference/{page}.md").read_text(encoding="utf-8") for page in ("python", "models")]
 NAMES = [name for page in PAGES for name in re.findall(r"^{{ python (\S+) }}$", page, re.MULTILINE)]
 NAMES += [f"pyadeq.{name}" for found in _names.MODELS.values() for name in found.split()]
 
 
+def wide(text: str) -> list[str]:
+    """Lines of code that a page cannot show without a scroll bar."""
+    lines = [line for code in CODE.findall(text) for line in code.splitlines()]
+    return [line for line in lines if len(line.expandtabs(4)) > WIDTH and not line.startswith(ONE_LINE)]
+
+
+def test_code_in_pages_is_not_too_wide() -> None:
+    root = DOCS.parent
+    pages = [*DOCS.rglob("*.md"), root / "README.md", root / "lua/README.md", *root.glob("examples/**/*.md")]
+    found = [(f"{page.relative_to(root)}", line) for page in pages for line in wide(page.read_text(encoding="utf-8"))]
+    assert found == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_of_a_name(name: str) -> None:
-    assert python_api.python(name).startswith(f"## {name.rpartition('.')[2]} {{")
+    text = python_api.python(name)
+    assert text.startswith(f"## {name.rpartition('.')[2]} {{")
+    assert wide(text) == []
 
 
 def test_methods_are_described_as_they_are_called() -> None:
