@@ -199,7 +199,7 @@ def test_rm(busy: Place) -> None:
 
 def test_rm_of_what_has_no_limit_of_its_own(busy: Place) -> None:
     ended = limit(busy, "rm", "user:ann", "user:*", "user:ann")
-    assert ended.status == 1
+    assert (ended.status, ended.stderr.split("; ")[0]) == (1, f"\nnot found in queue {busy.queue.name!r}: user:ann")
     assert [row.split() for row in ended.stdout.splitlines()] == [
         ["key", "status"],
         ["user:ann", "not_found"],

@@ -80,7 +80,10 @@ def each(value: Mapping[str, Any], *good: str, columns: Sequence[str] = (), row:
     things: Sequence[Mapping[str, Any]] = [*value.values()][-1]
     rows = ([cell or "" for cell in one.values()] if row is None else row(one) for one in things)
     failed = any(one["status"] not in good for one in things)
-    return Document(value, Table(columns or [*things[0]], rows), failed=failed)
+    missing = [str(next(iter(one.values()))) for one in things if one["status"] == "not_found"]
+    what, name = next(iter(value.items()))
+    note = f"not found in {what} {name!r}: {', '.join(missing)}; --{what} names another {what}" if missing else ""
+    return Document(value, Table(columns or [*things[0]], rows), note, failed=failed)
 
 
 @dataclass(frozen=True)

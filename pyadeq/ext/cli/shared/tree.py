@@ -176,8 +176,21 @@ def queue_first(args: Sequence[str]) -> list[str]:
 def with_place(command: Any) -> Any:
     """A command that also accepts the options that say where the queues are; its help is not made longer."""
     if not hasattr(command, "list_commands") and all(one.name != "prefix" for one in command.params):
+        _name_all(command)
         command.params = [*command.params, _profile_option(), *_place_options()]
     return command
+
+
+def _name_all(command: Any) -> None:
+    """The usage line has each argument, the option that names the queue, and the options that must be given."""
+    for one in command.params:
+        name = one.metavar or one.name.upper()
+        if one.param_type_name == "argument":
+            shown = name if one.required or name.startswith("[") else f"[{name}]"
+            one.get_usage_pieces = lambda _, shown=shown: [shown]
+        elif one.required or one.default == "default":
+            option = one.opts[0]
+            command.options_metavar += f" {option} {name}" if one.required else f" [{option} {one.name.upper()}]"
 
 
 def _place_options() -> list[Any]:
