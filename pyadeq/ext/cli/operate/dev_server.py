@@ -49,7 +49,7 @@ def dev_server(
     before = {one: signal.signal(one, signal.default_int_handler) for one in (signal.SIGTERM, signal.SIGHUP)}
     try:
         with EmbeddedServer(data, socket_path=socket, port=number, password=password) as running:
-            _print_start(running, output)
+            _print_start(running, data, output)
             while running.is_running():
                 time.sleep(LOOK)
             raise AdeqError("the server has ended; see its log above")
@@ -79,10 +79,16 @@ def _free_port() -> int:
         return port
 
 
-def _print_start(running: EmbeddedServer, output: Format) -> None:
+def whose_data(folder: Path | None) -> str:
+    """What becomes of the data of a private server, as a sentence."""
+    return f"Its data is kept in {folder}." if folder else "Its data is gone at the end; --data DIR keeps it."
+
+
+def _print_start(running: EmbeddedServer, data: Path | None, output: Format) -> None:
     urls = [running.url, *([] if running.port is None else [running.tcp_url])]
     if output != Format.table:
         print_json({"engine": running.engine, "url": urls[-1], "urls": urls, "pid": running.pid}, output)
     else:
-        print(f"{running.engine} runs until Ctrl-C. In other terminals:\n  export ADEQ_URL={urls[-1]}")
+        print(f"{running.engine} runs until Ctrl-C. {whose_data(data)}")
+        print(f"In other terminals:\n  export ADEQ_URL={urls[-1]}")
     sys.stdout.flush()

@@ -19,6 +19,7 @@ from pyadeq.asyncio import Adeq
 from pyadeq.embedded import EmbeddedServer
 from pyadeq.errors import ConfigError
 from pyadeq.ext.cli.change.who import actor_of
+from pyadeq.ext.cli.operate.dev_server import whose_data
 from pyadeq.ext.cli.outgoing.shared import allow_option, http_option, ports_option
 from pyadeq.ext.cli.shared.common import PLACE, RETRY_FOR, Format, Output, connected, shown_url
 from pyadeq.ext.cli.shared.logs import Lines, LogFormat
@@ -122,6 +123,7 @@ def serve(
     with ExitStack() as stack:
         if url is None:
             url = stack.enter_context(EmbeddedServer(data)).url
+            print(f"No --url and no ADEQ_URL: using a private server. {whose_data(data)}", file=sys.stderr)
         id, text, more = "", None, {}
         if not no_auth and proxy is None and not _has_token(url):
             if uds is None and not place.loopback:
