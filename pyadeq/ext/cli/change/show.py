@@ -35,13 +35,14 @@ OF_TASKS = ("id", "kind", "state", "reason")
 TEXTS = ("parameters", "preview", "output", "risk_factors", "error", "error_details")
 TAMPERED = "the stored content does not have this digest, so somebody has changed it without a call"
 SHORTEST = 0.1  # seconds between two looks
+KEPT = 1000  # entries of the log
 
 
 @with_client
 def show(
     adeq: Adeq,
     id: ChangeId,
-    log: Annotated[int, typer.Option("--log", min=0, max=1000, metavar="N", help="How many entries of its log.")] = 5,
+    log: Annotated[int, typer.Option("--log", min=0, max=KEPT, metavar="N", help="How many entries of its log.")] = 5,
     watch: Annotated[
         bool, typer.Option("--watch", help="Show it again when it changes, until it has ended. Ctrl-C ends it.")
     ] = False,
@@ -52,18 +53,18 @@ def show(
 ) -> Document | None:
     """Show a change: its state, who has voted, who is awaited and until when, its risk, its resources, its log.
 
-    With -o json, all that is stored. adeq change diff compares it with an earlier revision.
+    It has the newest entries of the log; adeq change log has all. adeq change diff compares with an earlier revision.
     """
     options = {"with_texts": True, "with_requests": True, "with_log": log}
     if watch:
         return watched(
             again(lambda: read(adeq, domain, id, **options), max(interval, SHORTEST), seconds, _has_ended),
             output,
-            lambda found: _picture(id, found),
+            lambda found: _picture(domain.name, id, found),
             lambda found: _line(id, found),
             lambda found: {"domain": domain.name, "id": id, **as_fields(found)},
         )
-    found, checked = read(adeq, domain, id, **options), domain.get(id, log=1000)
+    found, checked = read(adeq, domain, id, **options), domain.get(id, log=KEPT)
     tasks = _tasks(adeq, domain, checked) if checked and found.change.get("p_follows") else []
     intact = checked is None or checked.rev != found.change["rev"] or checked.intact
     follow = [one.model_dump(include=set(OF_TASKS)) for one in tasks]
@@ -91,7 +92,7 @@ def as_fields(found: Any) -> dict[str, Any]:
     requests = [{**with_iso(one.request), "slot": one.slot, "assignee": one.reviewer} for one in found.requests]
     entries = [entry_as_json(one.entry) for one in found.log]
     about = {**change_as_json(found.change), **texts, "overdue": bool(found.overdue), "counts": counts}
-    return {**about, "requests": requests, "log": entries}
+    return {**about, "requests": requests, "log": entries, "log_left_out": _left_out(found)}
 
 
 def state_of(found: Any) -> str:
@@ -117,7 +118,7 @@ def _print(domain: str, id: str, found: Any, tasks: Sequence[TaskView]) -> None:
     print_fields(_fields(found))
     if found.requests:
         console.print()
-        print_rows(HEADS, _requests(found), right=["request"], spare=["by"], styles=STYLES)
+        print_rows(HEADS, _requests(found), right=["request"], spare=["answered", "by"], styles=STYLES)
     if tasks:
         console.print()
         rows = [(one.id, one.kind or "", one.state.upper(), one.reason or "") for one in tasks]
@@ -129,11 +130,23 @@ def _print(domain: str, id: str, found: Any, tasks: Sequence[TaskView]) -> None:
             console.print(Text(safe(shown(text))), soft_wrap=True)
     if found.log:
         console.print(Text("\nlog", style="bold"))
-        for one in found.log:
-            console.print(Text(log_line(one.entry)), soft_wrap=True)
+        for line in _log(domain, id, found):
+            console.print(Text(line), soft_wrap=True)
     if change["state"] == "reviewing" and not found.overdue and console.is_terminal:
         answer = f"adeq change approve {id} --rev {change['rev']}{in_domain(domain)}"
         console.print(Text(f"\nTo answer: {answer}, or reject, request-changes", style="dim"), soft_wrap=True)
+
+
+def _left_out(found: Any) -> int:
+    """How many older entries of its log were not read."""
+    return max(0, min(int(found.change["seq"]), KEPT) - len(found.log))
+
+
+def _log(domain: str, id: str, found: Any) -> Iterator[str]:
+    """The newest entries of its log, and how to see the others."""
+    if left := _left_out(found):
+        yield f"({many(left, 'older entry')}: adeq change log {id}{in_domain(domain)})"
+    yield from (log_line(one.entry) for one in found.log)
 
 
 def _place(change: dict[str, Any]) -> str:
@@ -145,6 +158,7 @@ def _fields(found: Any) -> list[tuple[str, str]]:
     rows = {
         "type": " ".join(filter(None, [change["type"], text_of(change.get("version"))])),
         "author": " ".join(filter(None, [change["author"], _in_brackets(change.get("author_name"))])),
+        "principal": change["principal"] if change["principal"] != change["author"] else "",
         "team": change.get("team"),
         "ticket": change.get("ticket_ref"),
         "tags": " ".join(change.get("tags") or ()),
@@ -231,7 +245,9 @@ def _requests(found: Any) -> Iterator[tuple[str, ...]]:
         name = _in_brackets(request.get("reviewer_name")) if len(people) == 1 else ""
         answered = ago(found.now, request["responded"]) if request.get("responded") else ""
         who, reason = " ".join(filter(None, [one.reviewer, name])), title_of(request.get("response_reason"))
-        yield str(one.slot), who, status_of(one).upper(), answered, request.get("reviewed_by") or "", reason
+        by, principal = request.get("reviewed_by") or "", request.get("principal") or ""
+        by += f" for {principal}" if principal not in ("", by) else ""
+        yield str(one.slot), who, status_of(one).upper(), answered, by, reason
 
 
 # Live
@@ -246,7 +262,7 @@ def _line(id: str, found: Any) -> str:
     return " ".join([id, state_of(found), f"revision {found.change['rev']}", *answers])
 
 
-def _picture(id: str, found: Any) -> RenderableType:
+def _picture(domain: str, id: str, found: Any) -> RenderableType:
     change = found.change
     parts: list[RenderableType] = [
         Text.assemble((id, "bold"), f"  {_place(change)}"),
@@ -258,5 +274,5 @@ def _picture(id: str, found: Any) -> RenderableType:
         rows = [[Text(cell, STYLES.get(cell.lower(), "")) for cell in row] for row in _requests(found)]
         parts += [Text(), columns(HEADS, rows, right=["request"])]
     if found.log:
-        parts += [Text(), *(Text(log_line(one.entry), overflow="ellipsis", no_wrap=True) for one in found.log)]
+        parts += [Text(), *(Text(line, overflow="ellipsis", no_wrap=True) for line in _log(domain, id, found))]
     return Group(*parts, Text("\nCtrl-C ends it", style="dim"))

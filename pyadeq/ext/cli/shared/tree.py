@@ -177,7 +177,7 @@ def with_place(command: Any) -> Any:
     """A command that also accepts the options that say where the queues are; its help is not made longer."""
     if not hasattr(command, "list_commands") and all(one.name != "prefix" for one in command.params):
         _name_all(command)
-        command.params = [*command.params, _profile_option(), *_place_options()]
+        command.params = [*command.params, *_place_options()]
     return command
 
 
@@ -194,29 +194,16 @@ def _name_all(command: Any) -> None:
 
 
 def _place_options() -> list[Any]:
-    """Options that change PLACE, and are no arguments of the function behind the command."""
+    """Options that change PLACE, and are no arguments of the function behind the command. A profile gives defaults to
+    the others, so it is read before them.
+    """
     app = typer.Typer(add_completion=False, **PLAIN)
     app.command()(_place)
-    options = [one for one in typer.main.get_command(app).params if hasattr(PLACE, one.name or "")]
+    options = [one for one in typer.main.get_command(app).params if one.name in _place.__annotations__]
     for one in options:
-        one.hidden = True  # type: ignore[attr-defined]
-        one.expose_value = False
-        one.callback = _set
+        one.hidden, one.expose_value = True, False  # type: ignore[attr-defined]
+        one.is_eager, one.callback = (True, _set_profile) if one.name == "profile" else (False, _set)
     return options
-
-
-def _profile_option() -> Any:
-    """The option that gives defaults to the others; so it is read before them."""
-    app = typer.Typer(add_completion=False, **PLAIN)
-
-    @app.command()
-    def command(profile: Profile = None) -> None: ...
-
-    (option,) = (one for one in typer.main.get_command(app).params if one.name == "profile")
-    option.hidden = option.is_eager = True  # type: ignore[attr-defined]
-    option.expose_value = False
-    option.callback = _set_profile
-    return option
 
 
 def _set_profile(ctx: Any, param: Any, value: str | None) -> None:
@@ -231,7 +218,13 @@ def _set_profile(ctx: Any, param: Any, value: str | None) -> None:
     ctx.default_map = found
 
 
-def _place(prefix: Prefix = PLACE.prefix, slot: Slot = None, cluster: Cluster = False, codec: CodecPath = None) -> None:
+def _place(
+    profile: Profile = None,
+    prefix: Prefix = PLACE.prefix,
+    slot: Slot = None,
+    cluster: Cluster = False,
+    codec: CodecPath = None,
+) -> None:
     """The options that say where the queues are."""
 
 
