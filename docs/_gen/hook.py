@@ -40,6 +40,7 @@ from scripts import (
 
 PART = re.compile(r"^\{\{ (\w+) ?(.*?) \}\}$", re.MULTILINE)
 NOT_RUN = re.compile(r"^(```\w+) notest$", re.MULTILINE)  # a word for the tests, which run all other examples
+ON_GITHUB = re.compile(r"^> `make docs` .*\n+", re.MULTILINE)  # says where the built page is
 OUTSIDE = re.compile(r"""<(?:script|img|iframe|link|source)\b[^>]*?\s(?:src|href)=["']?(?:https?:)?//[^"'\s>]+""")
 SCRIPTS = "reference/scripts"
 
@@ -108,7 +109,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Fill in the parts of a page."""
-    filled = NOT_RUN.sub(r"\1", PART.sub(_part, markdown))
+    filled = NOT_RUN.sub(r"\1", PART.sub(_part, ON_GITHUB.sub("", markdown)))
     llms.note(page, filled)
     return filled
 

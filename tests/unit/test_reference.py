@@ -35,6 +35,13 @@ def test_code_in_pages_is_not_too_wide() -> None:
     assert found == []
 
 
+def test_templates_say_where_the_built_page_is() -> None:
+    pages = {page.relative_to(DOCS): page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")}
+    templates = [page for page, text in pages.items() if re.search(r"^{{ \w+.* }}$", text, re.MULTILINE)]
+    assert len(templates) > 10
+    assert [page for page in templates if f": `site/{page.with_suffix('.html')}`.\n" not in pages[page]] == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_reference_of_a_name(name: str) -> None:
     text = python_api.python(name)
