@@ -82,8 +82,9 @@ def test_every_script_and_argument_has_a_name_in_rust(tmp_path: Path) -> None:
         types = (tmp_path / "src" / f"{script['noun']}.rs").read_text()
         assert f'id: "{script["id"]}"' in types
         assert script["sha1"] in types
-        for one in script["args"]:
-            assert f"    pub {one['name']}: " in types
+        fields = [one for group in script["groups"] for one in [*group["fields"], *group["pairs"]]]
+        for one in [*script["args"], *fields]:
+            assert f"    pub {raw(one['name'])}: " in types
         for calls in ("sync", "aio"):
             assert f"fn {raw(script['verb'])}(" in (tmp_path / "src" / calls / f"{script['noun']}.rs").read_text()
 
