@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,12 @@ WIDTH = 80
 OPTIONS = re.compile(r"Unpack\[(\w+)\]")
 DECLARED = re.compile(r"Annotated\[(.*?), Option\(.*\)\]", re.DOTALL)
 IMPLEMENTED_IN = re.compile(r"\bpyadeq\.(?:_\w+|models)\.(?:\w+\.)*")
+
+
+class Plain(str):
+    """A default as its class alone, because its values would take a thousand columns."""
+
+    __repr__ = str.__str__
 
 
 def python(path: str) -> str:
@@ -149,13 +156,15 @@ def _lines(parameters: list[inspect.Parameter]) -> str:
         if one.kind is one.KEYWORD_ONLY and not keyword_only:
             keyword_only = True
             lines.append("    *,\n")
-        lines.append(f"    {_clean(one)},\n")
+        default = Plain(f"{type(one.default).__name__}()") if len(str(one)) > 2 * WIDTH else one.default
+        lines.append(f"    {_clean(one.replace(default=default))},\n")
     return "".join(lines)
 
 
 def _clean(signature: inspect.Signature | inspect.Parameter) -> str:
     """Annotations are text where they stand in the code, and would be shown in quotes."""
     text = re.sub(r"""((?:: |-> ))(['"])(.*?)\2(?=[,)]| =|$)""", r"\1\3", str(signature)).replace("Ellipsis", "...")
+    text = re.sub(r"ForwardRef\((['\"])(.*?)\1\)", r"\2", text)
     text = re.sub(r"<function .*? at 0x\w+>", "...", text)
     return IMPLEMENTED_IN.sub("", text)
 
@@ -165,8 +174,9 @@ def _fields(name: str, model: type[BaseModel]) -> str:
     for base in reversed(model.__mro__):
         for field, annotation in inspect.get_annotations(base).items():
             if field in model.model_fields:
-                kind = DECLARED.sub(r"\1", str(annotation))
-                lines.append(f"    {field}: {kind}{_default(model, field)}")
+                kind = DECLARED.sub(r"\1", str(getattr(annotation, "__forward_arg__", annotation)))
+                line = f"    {field}: {kind}{_default(model, field)}"
+                lines += textwrap.wrap(line, WIDTH + 8, subsequent_indent=" " * 8, break_on_hyphens=False)
     return _code("\n".join(lines))
 
 
