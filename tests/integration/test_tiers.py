@@ -25,6 +25,8 @@ EXITS = (
     ("task", "show", "done"),
     ("task", "show", "done", "-o", "json"),
     ("task", "show", "broken"),
+    ("task", "steps", "done"),
+    ("task", "steps", "done", "-o", "json"),
     ("task", "tree", "done"),
     ("task", "tree", "done", "-o", "json"),
     ("task", "watch", "done"),
@@ -56,6 +58,8 @@ def plant(queue: Queue, tier: Tier) -> None:
         queue.enqueue(SECRET, id=id, tier=tier, headers={"x": SECRET}, **words, **own)
     for lease in queue.claim(limit=2):
         queue.progress(lease, 0.5, SECRET, log=SECRET, output=SECRET)
+        name = SECRET if tier == "restricted" else "shown"
+        queue.leases.keep_steps([pyadeq.StepValue(lease, name, 1, "step", SECRET.encode())])
         if lease.id == "done":
             queue.ack(lease, {"result": SECRET})
         else:
@@ -149,7 +153,7 @@ def test_each_field_of_a_task_has_its_place() -> None:
     assert always == {
         *("id", "state", "kind", "tier", "priority", "lane", "place", "parent", "after", "after_any", "after_when"),
         *("due", "deadline", "created", "started", "ended", "expires_at", "timeout", "nominal", "schedule", "gather"),
-        *("attempts", "crashes", "deliveries", "max_attempts", "awaits", "fallback", "reply", "trace", "worker"),
+        *("attempts", "crashes", "deliveries", "steps", "max_attempts", "awaits", "fallback", "reply", "trace", "worker"),
         *("fence", "progress", "progress_at", "exit_code", "reason", "unreadable"),
     }
 

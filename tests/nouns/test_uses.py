@@ -183,8 +183,8 @@ def test_on_the_server_s_clock_it_makes_both_bases(
     two = Two(scripts, client, watched, base_name, "server")
     try:
         assert two.run(two.locks.hold("file", "ann")) == "created"
-        made = {b"layout": b"1", b"layout_min": b"1", b"clock": b"server"}
-        for bench in (two.queue, two.locks):
+        for bench, layout in ((two.queue, b"2"), (two.locks, b"1")):
+            made = {b"layout": layout, b"layout_min": layout, b"clock": b"server"}
             assert made.items() <= {name.encode(): value for name, value in bench.dump()[":config"][1].items()}.items()
     finally:
         two.queue.remove()
@@ -255,7 +255,7 @@ def test_the_page_of_the_script_says_what_it_uses(scripts: Library) -> None:
     page = subprocess.run([sys.executable, "-c", program, *paths], check=True, capture_output=True, text=True).stdout
     for row in (
         "| uses | `lock`: replace `{<noun>}` by a base in the same hash slot |",
-        "| layouts | `queue` 1, `lock` 1 |",
+        "| layouts | `queue` 2, `lock` 1 |",
         "| `lock_requests` | hash | `{lock}:requests` |",
     ):
         assert row in page

@@ -125,11 +125,11 @@ def test_nobody_answers() -> None:
 
 def test_the_doctor_sees_what_is_left_in_partitions_and_domains(own: EmbeddedServer) -> None:
     with Adeq.from_url(own.url) as client, redis.Redis.from_url(own.url) as root:
-        root.hset("ade:{queue:old}:config", mapping={"layout": 1, "layout_min": 1})
+        root.hset("ade:{queue:old}:config", mapping={"layout": 2, "layout_min": 2})
         assert "2 queues of layout 2" in adeq("doctor", "--url", own.url).stdout
         part = client.partitioned("wide").partitions()[1]
         root.hset(f"{part.base}:config", "rewritten", 0)
-        assert "queue wide: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout
+        assert "queue wide: layout 0, this release has 2" in adeq("doctor", "--url", own.url).stdout
         root.hdel(f"{part.base}:config", "rewritten")
         root.hset("ade:{lock:doors}:config", "rewritten", 0)
         assert "domain doors: layout 0, this release has 1" in adeq("doctor", "--url", own.url).stdout

@@ -538,7 +538,7 @@ def test_tables_fit_80_columns(
 VERBS = {
     "ls show set rm stats watch configure pause resume drain",  # the same everywhere
     "purge trim partitions",  # of queues
-    "enqueue cancel retry run-now result tree abandon claim ack fail",  # of tasks
+    "enqueue cancel retry run-now result tree steps abandon claim ack fail",  # of tasks
     "trigger backfill fire",  # of schedules
     "domains graph acquire renew release force-release offline",  # of locks
     "run quiet stop restart resize",  # of workers
