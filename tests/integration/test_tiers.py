@@ -153,8 +153,19 @@ def test_each_field_of_a_task_has_its_place() -> None:
     assert always == {
         *("id", "state", "kind", "tier", "priority", "lane", "place", "parent", "after", "after_any", "after_when"),
         *("due", "deadline", "created", "started", "ended", "expires_at", "timeout", "nominal", "schedule", "gather"),
-        *("attempts", "crashes", "deliveries", "steps", "max_attempts", "awaits", "fallback", "reply", "trace", "worker"),
-        *("fence", "progress", "progress_at", "exit_code", "reason", "unreadable"),
+        *(
+            "attempts",
+            "crashes",
+            "deliveries",
+            "steps",
+            "max_attempts",
+            "awaits",
+            "fallback",
+            "reply",
+            "trace",
+            "worker",
+        ),
+        *("fence", "steps", "progress", "progress_at", "exit_code", "reason", "unreadable"),
     }
 
 

@@ -64,8 +64,8 @@ def test_remove_tasks(make_any: MakeAny, length: int) -> None:
             pipe.set(f"{bench.base}:result:{i}", "")
             pipe.zadd(f"{bench.base}:by:user:u", {str(i): 1})
         pipe.execute()
-    names = ["task", "payload", "result", "log", "reply", "by_user", "by_tag", "children"]
-    before = f"{include('count_existing')}\nctx.now = 1\nlocal ended_runs, steps = base .. ':ended_runs:', base .. ':steps:'\n"
+    names = ["task", "payload", "result", "log", "steps", "reply", "by_user", "by_tag", "children"]
+    before = f"{include('count_existing')}\nctx.now = 1\nlocal ended_runs = base .. ':ended_runs:'\n"
     before += "\n".join(f"local {one} = base .. ':{one.replace('_', ':')}:'" for one in names)
     after = "remove_tasks(ctx, list(function(all, i) all[i] = '' .. i end), {}, 'purged')"
     run(bench, "remove_tasks", before, after, length)

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 import pytest
 from httpx import AsyncClient
 
-from pyadeq.asyncio import Adeq, Task
+from pyadeq.asyncio import Adeq, StepValue, Task
 from tests.integration.server.conftest import Ask
 
 pytestmark = pytest.mark.any_engine
@@ -152,12 +152,15 @@ async def test_a_task_is_shown_with_its_runs_log_and_chain(
     await queue.enqueue(2, id="later", after=["a/1"])
     (lease,) = await queue.claim(worker="w-1")
     await queue.progress(lease, 0.25, "half of it", log="a line")
+    await queue.leases.keep_steps([StepValue(lease, "plan", 2, "step", b'{"files": 3}')])
     page = (await http.get(f"{TASKS}/a%2F1")).text
     for text in (
         "State: running",
         "25 %",
         "half of it",
         "a line",
+        "plan#2",
+        '{"files": 3}',
         "w-1",
         "child",
         "later",

@@ -9,7 +9,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from pyadeq.asyncio import Adeq, Task
+from pyadeq.asyncio import Adeq, StepValue, Task
 from pyadeq.ext.connect.otel import Traces
 from pyadeq.ext.server import Principal, app, everything
 from pyadeq.ext.server.api import task_events
@@ -258,8 +258,10 @@ async def test_no_tier_is_passed_by(adeq: Adeq, http: AsyncClient) -> None:
         await queue.enqueue("only-for-ann", id=tier, tier=tier, headers={"x": "only-for-ann"})
         (lease,) = await queue.claim()
         await queue.progress(lease, 0.5, "only-for-ann", log="only-for-ann")
+        name = "only-for-ann" if tier == "restricted" else "plan"
+        await queue.leases.keep_steps([StepValue(lease, name, 1, "step", b'"only-for-ann"')])
         await queue.fail(lease, "only-for-ann" if tier == "restricted" else "shown", retryable=False)
-        for path in ("", "/runs", "/log"):
+        for path in ("", "/runs", "/log", "/steps"):
             found = await http.get(f"{TASKS}/{tier}{path}")
             assert found.status_code == 200
             assert "only-for-ann" not in found.text

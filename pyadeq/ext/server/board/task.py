@@ -13,7 +13,7 @@ from markupsafe import Markup
 from starlette.responses import RedirectResponse
 
 from pyadeq import tiers
-from pyadeq.asyncio import LogLine, Queue, TaskRun, TaskView
+from pyadeq.asyncio import LogLine, Queue, TaskRun, TaskStep, TaskView
 from pyadeq.ext.operations import ALL
 from pyadeq.ext.server.api import tasks as api
 from pyadeq.ext.server.api.task_events import TaskEvents, events_of
@@ -29,6 +29,7 @@ from pyadeq.models.option import Kind
 from pyadeq.models.queue import OPTIONS
 
 MOST: Final = 20
+MOST_STEPS: Final = 100
 """Children of a task, and tasks that wait for it, on its page."""
 SEEN_FOR: Final = 1.0
 """Seconds for which a task is remembered."""
@@ -67,6 +68,7 @@ class Around(NamedTuple):
     """What a page shows besides the task. children, waiting: the first ones; more: whether there are others."""
 
     runs: list[TaskRun]
+    steps: list[TaskStep]
     log: list[LogLine]
     children: list[TaskView]
     more_children: bool
@@ -128,6 +130,7 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
         may_reveal=access.may_reveal,
         stored=[_stored(found, name, hidden) for name in ("payload", "result")],
         runs=runs,
+        steps=(around.steps if revealed else tiers.shown_steps(found.tier, around.steps))[-MOST_STEPS:],
         log=around.log if revealed or tiers.may_show(found.tier, "content") else [],
         around=around,
         events=events,
@@ -137,15 +140,21 @@ async def _page(request: Request, access: Access, found: TaskView, *, revealed: 
     )
 
 
+async def _steps(access: Access, task: TaskView) -> list[TaskStep]:
+    steps: list[TaskStep] = await access.found.inspect.steps(task.id) if task.steps else []
+    return steps
+
+
 async def _around(access: Access, task: TaskView) -> Around:
     """All runs and lines: the page leaves out what the tier hides."""
-    runs, log, children, waiting = await asyncio.gather(
+    runs, steps, log, children, waiting = await asyncio.gather(
         access.found.inspect.runs(task.id),
+        _steps(access, task),
         access.found.inspect.log(task.id),
         api.find_tasks(access, None, {"parent": task.id}, limit=MOST),
         _waiting(access, task),
     )
-    return Around(runs, log, children.items, bool(children.cursor), waiting)
+    return Around(runs, steps, log, children.items, bool(children.cursor), waiting)
 
 
 async def _waiting(access: Access, task: TaskView) -> list[TaskView]:
