@@ -186,7 +186,7 @@ LEFT_OUT = {
     | dict.fromkeys(("claim", "ack_many", "fail_many", "release", "snooze", "heartbeat", "progress"), BY_HAND)
     | dict.fromkeys(("ack", "fail", "get_many", "cancel_many", "iterate", "enqueue_many", "enqueue_stream"), IN_BATCHES)
     | dict.fromkeys(("run", "chain", "gather", "bind", "mailbox"), FOR_PROGRAMS),
-    api.QueueInspect: dict.fromkeys(("ended", "log", "runs", "outcome"), BY_HAND) | {"gathered": FOR_PROGRAMS},
+    api.QueueInspect: dict.fromkeys(("ended", "log", "runs", "steps", "outcome"), BY_HAND) | {"gathered": FOR_PROGRAMS},
     api.QueueDead: {"retry_many": IN_BATCHES, "abandon_many": IN_BATCHES}
     | dict.fromkeys(("retry_all", "abandon_all"), BY_HAND),
     api.QueueWorkers: dict.fromkeys(("register", "deregister", "beat"), FOR_PROGRAMS),
