@@ -30,7 +30,8 @@ class Outage:
         self.out_of_time.set()
         last = asyncio.get_running_loop().time() + LAST_CALL
         for limit in self._limits:
-            limit.reschedule(last)
+            if (when := limit.when()) is None or when > last:  # it may be said again, while a call is being given up
+                limit.reschedule(last)
 
     async def bear(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the answer, however long it takes. TransportError if the error is permanent, or the time is over."""
