@@ -46,6 +46,7 @@ def test_an_upgrade_and_its_rollback_under_load(
     ):
         with Adeq.from_url(server.url) as adeq:
             adeq.queue("q").configure(events_max=10_000_000, backoff=Backoff(base=0.05, jitter=0))
+        client.hset(f"{BASE}:config", mapping={"layout": 1, "layout_min": 1})  # as the last release has made it
         crew = [(role, here.start(first, role)) for role in ("work", "work", "work", "produce", "produce")]
         lockers = [here.run(build, LOCKER, server.url, f"{build}-{n}") for build in builds for n in range(2)]
         for build in (second, first, second):
