@@ -395,19 +395,19 @@ end
 -- plain_tasks(now, now_text, wanted): the next tasks, if only one of these lanes has tasks, and they need no more than a
 -- lease; otherwise nil. found: the lane, its next ids and scores, the leases without token and fence, the entries of
 -- `running` without these and the worker, and how long the tasks have waited.
-local function plain_tasks(now, now_text, wanted) local task, payload, ready = KEYS[4], KEYS[5], KEYS[11]
+local function plain_tasks(now, now_text, wanted) local task, payload, steps, ready = KEYS[4], KEYS[5], KEYS[9], KEYS[11]
   local lane, page = nil, {}
   for i = 1, #wanted do
     local some = redis.call('ZRANGE', ready .. wanted[i], '0', limit, 'WITHSCORES')
     if some[1] and lane then return nil end
     if some[1] then lane, page = wanted[i], some end
   end
-  local count, bytes, leased, held, payloads, waits = math.min(limit, #page / 2), 0, {}, {}, {}, {}
+  local match, count, bytes, leased, held, payloads, waits = string.match, math.min(limit, #page / 2), 0, {}, {}, {}, {}
   if count > 100 then return nil end  -- if one of them is unusual, all are read again
   for i = 1, count do
     local id = page[2 * i - 1]
     local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-    local attempt, delivery, crashes, created_ms, ready_ms, tied = 1, 1, '0', nil, nil, ''
+    local attempt, delivery, crashes, created_ms, ready_ms, tied, durable = 1, 1, '0', nil, nil, '', nil
     for f = 1, #record, 2 do
       local name, value = record[f], record[f + 1]
       bytes = bytes + #value
@@ -418,11 +418,16 @@ local function plain_tasks(now, now_text, wanted) local task, payload, ready = K
       elseif name == 'deliveries' then delivery = value + 1
       elseif name == 'size' then bytes = bytes + value
       elseif name == 'ties' then tied = ' ties'
-      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms'
-        or name == 'durable' then return nil
+      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
+      elseif name == 'durable' then durable = tonumber(match(value, '^%d+ (%d+)$'))
       end
     end
     bytes = bytes + 2048
+    if durable then  -- as add_steps
+      local flat = durable <= 65536 and redis.call('HGETALL', steps .. id) or {}  -- at most 4,096: see add_steps
+      for f = 1, #flat do record[#record + 1] = f % 2 == 1 and 'step:' .. flat[f] or flat[f] end
+      bytes = bytes + math.min(65536, durable)
+    end
     if not created_ms or bytes > 4194304 then return nil end
     local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
     payloads[i], waits[i] = payload .. id, now - (ready_ms or created_ms)
@@ -992,39 +997,16 @@ local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
 end
 
--- step_parts(entry): the parts of an entry of `steps:<id>`; nil if there is none.
-local function step_parts(entry)
-  local place, kind, at_ms, fence, from = string.match(entry or '', '^(%d+) (%l+) (%d+) (%d+)\n()')
-  if not place then return nil end
-  return {
-    place = tonumber(place), kind = kind, at_ms = tonumber(at_ms), fence = tonumber(fence), value = string.sub(entry, from),
-  }
-end
-
--- steps_in_order(id): the stored steps of a task, in the order in which they were stored: names, and their parts as
--- step_parts reads them.
-local function steps_in_order(id) local steps = KEYS[9]
-  local flat, names, parts = redis.call('HGETALL', steps .. id), {}, {}  -- at most 20,000: two for each of steps_max
-  for f = 1, #flat, 2 do
-    local found = step_parts(flat[f + 1])
-    names[found.place], parts[found.place] = flat[f], found
-  end
-  return names, parts
-end
-
--- add_steps(record, id, durable): add the steps of a leased task to its record, a flat list, as the pair `steps`: for each
--- step `<name> <kind> <at_ms> <fence> <length>`, a line feed, and that many bytes. If they have more than 64 KiB, they are
--- left out, and the worker reads them with `steps`. durable: the field of the record.
-local function add_steps(record, id, durable)
+-- add_steps(record, id, durable): add the steps of a leased task to its record, a flat list: for each a pair `step:<label>`,
+-- with its entry of `steps:<id>`. If they have more than 64 KiB, they are left out, and the worker reads them with `steps`.
+-- durable: the field of the record. plain_tasks does the same.
+local function add_steps(record, id, durable) local steps = KEYS[9]
   if tonumber(string.match(durable, '^%d+ (%d+)$')) > 65536 then return end
-  local names, parts = steps_in_order(id)
-  local texts = {}
-  for i, name in ipairs(names) do
-    local one = parts[i]
-    texts[i] = string.format('%s %s %.0f %.0f %d\n', name, one.kind, one.at_ms, one.fence, #one.value) .. one.value
+  local flat = redis.call('HGETALL', steps .. id)  -- at most 4,096: 64 KiB, and a step counts 32 bytes
+  for f = 1, #flat, 2 do
+    record[#record + 1] = 'step:' .. flat[f]
+    record[#record + 1] = flat[f + 1]
   end
-  record[#record + 1] = 'steps'
-  record[#record + 1] = table.concat(texts)
 end
 
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key

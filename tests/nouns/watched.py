@@ -465,7 +465,8 @@ class Table:
         name = raw_name.decode()
         for entry in self.names.values():
             start, _, kind = entry["name"].rstrip(">").partition("<")
-            is_such = kind in PATTERNS and name.startswith(start) and PATTERNS[kind].fullmatch(name[len(start) :])
+            rest = re.sub(r"#\d+$", "", name[len(start) :])  # a name may have a number: that of a step
+            is_such = kind in PATTERNS and name.startswith(start) and PATTERNS[kind].fullmatch(rest)
             if is_such or entry["name"] in (name, re.sub(r":\d+$", ":<b>", name)):
                 return _is_a(entry, value)
         return False

@@ -10,6 +10,9 @@ from pyadeq._core.kernel.call import Answer
 from pyadeq._core.queue.items import Held, held
 from pyadeq.models.steps import SUFFIX, StepKind, TaskStep
 
+PAIR = "step:"
+"""The beginning of the names of the pairs with which a claim brings steps."""
+
 
 @dataclass(frozen=True)
 class StepValue:
@@ -53,16 +56,16 @@ def brought_steps(record: Mapping[str, bytes]) -> Sequence[TaskStep] | None:
     """The steps that a claim has brought with a task; None if they are too large for that, and must be read."""
     if "durable" not in record:
         return ()
-    if "steps" not in record:
+    found: list[tuple[int, TaskStep]] = []
+    for pair, entry in record.items():
+        if pair.startswith(PAIR):
+            about, _, value = entry.partition(b"\n")
+            place, kind, at_ms, fence = about.decode().split(" ")
+            name, _, number = pair.removeprefix(PAIR).partition(SUFFIX)
+            found.append((int(place), _step(name, int(number or 1), kind, int(at_ms), int(fence), value)))
+    if len(found) != int(record["durable"].split(b" ")[0]):
         return None
-    text, at, found = record["steps"], 0, []
-    while at < len(text):
-        end = text.index(b"\n", at)
-        name, kind, at_ms, fence, length = text[at:end].decode().split(" ")
-        at = end + 1 + int(length)
-        name, _, number = name.partition(SUFFIX)
-        found.append(_step(name, int(number or 1), kind, int(at_ms), int(fence), text[end + 1 : at]))
-    return found
+    return [step for _, step in sorted(found, key=lambda one: one[0])]
 
 
 def _step(name: str, number: int, kind: Any, at_ms: int, fence: int, value: bytes) -> TaskStep:

@@ -129,6 +129,12 @@ def refused(bench: Workbench) -> None:
     bench.ask("HSET", ":config", "layout_min", 99)
 
 
+def with_step(bench: Workbench, value: str) -> None:
+    (id,) = bench.fill(1)
+    bench.ask("HSET", f":steps:{id}", "s", f"1 step {bench.now} 1\n{value}")
+    bench.ask("HSET", f":task:{id}", "durable", f"1 {len(value) + 33}")
+
+
 def without_a_layout(bench: Workbench) -> None:
     bench.ask("HDEL", ":config", "layout_min")
 
@@ -161,6 +167,8 @@ STATES: dict[str, State] = {
     "of_a_large_task": lambda bench: bench.fill(1, payload=b"x" * 2000),
     "of_a_task_with_ties": lambda bench: bench.fill(1, unique="u"),
     "of_a_traced_task": with_field("trace", "t"),
+    "of_a_task_with_a_step": lambda bench: with_step(bench, "x"),
+    "of_a_task_with_a_large_step": lambda bench: with_step(bench, "x" * 70_000),
     "of_a_task_with_a_deadline": lambda bench: bench.fill(1, expires_at=(bench.now + 60_000) / 1000),
     "of_a_task_with_a_fallback": lambda bench: bench.fill(1, fallback=["group/g"], fallback_after=60),
     "of_a_task_of_a_scope": lambda bench: bench.fill(1, scope="s"),

@@ -8,12 +8,12 @@ local function plain_tasks(now, now_text, wanted)
     if some[1] and lane then return nil end
     if some[1] then lane, page = wanted[i], some end
   end
-  local count, bytes, leased, held, payloads, waits = math.min(limit, #page / 2), 0, {}, {}, {}, {}
+  local match, count, bytes, leased, held, payloads, waits = string.match, math.min(limit, #page / 2), 0, {}, {}, {}, {}
   if count > 100 then return nil end  -- if one of them is unusual, all are read again
   for i = 1, count do
     local id = page[2 * i - 1]
     local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-    local attempt, delivery, crashes, created_ms, ready_ms, tied = 1, 1, '0', nil, nil, ''
+    local attempt, delivery, crashes, created_ms, ready_ms, tied, durable = 1, 1, '0', nil, nil, '', nil
     for f = 1, #record, 2 do
       local name, value = record[f], record[f + 1]
       bytes = bytes + #value
@@ -24,11 +24,16 @@ local function plain_tasks(now, now_text, wanted)
       elseif name == 'deliveries' then delivery = value + 1
       elseif name == 'size' then bytes = bytes + value
       elseif name == 'ties' then tied = ' ties'
-      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms'
-        or name == 'durable' then return nil
+      elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
+      elseif name == 'durable' then durable = tonumber(match(value, '^%d+ (%d+)$'))
       end
     end
     bytes = bytes + 2048
+    if durable then  -- as add_steps
+      local flat = durable <= 65536 and redis.call('HGETALL', steps .. id) or {}  -- at most 4,096: see add_steps
+      for f = 1, #flat do record[#record + 1] = f % 2 == 1 and 'step:' .. flat[f] or flat[f] end
+      bytes = bytes + math.min(65536, durable)
+    end
     if not created_ms or bytes > 4194304 then return nil end
     local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
     payloads[i], waits[i] = payload .. id, now - (ready_ms or created_ms)
