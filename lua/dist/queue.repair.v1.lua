@@ -238,10 +238,10 @@ end
 
 -- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (an
 -- incomplete lease, or one that a limit does not count), `line` (waits for a limit, but not in its queue), `runs` (an
--- older release has deleted the task, but not what is kept of its runs); false if nothing is. An id without a record is
+-- older release has deleted the task, but not what is kept of its runs and steps); false if nothing is. An id without a record is
 -- sound, unless a lease or its runs are left of it.
 -- EARLY
-local function find_damage(ids) local running, leases, task, ended_runs, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[11], KEYS[14], KEYS[15], KEYS[17], KEYS[18], KEYS[26], KEYS[27]
+local function find_damage(ids) local running, leases, task, ended_runs, steps, ready, delayed, blocked, finished, dead, holding, waiting = KEYS[2], KEYS[3], KEYS[4], KEYS[8], KEYS[9], KEYS[11], KEYS[14], KEYS[15], KEYS[17], KEYS[18], KEYS[26], KEYS[27]
   local scores, found = {}, {}
   local sets = { delayed, blocked, leases, finished, dead }
   for s, set in ipairs(sets) do scores[s] = redis.call('ZMSCORE', set, unpack(ids)) end  -- at most 1,000: items
@@ -252,7 +252,7 @@ local function find_damage(ids) local running, leases, task, ended_runs, ready, 
     for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
     local leased, by = scores[3][i], own[3]
     if not own[1] then
-      found[i] = held[i] and not leased and 'lease' or redis.call('EXISTS', ended_runs .. id) == 1 and 'runs'
+      found[i] = held[i] and not leased and 'lease' or redis.call('EXISTS', ended_runs .. id, steps .. id) > 0 and 'runs'
     elseif places > 1 then
       found[i] = 'twice'
     elseif not leased ~= not held[i] then
@@ -935,11 +935,11 @@ end
 -- A lease has ended if the record knows its settlement, unless the lease is complete: then the settlement failed
 -- half-way and will be sent again. Any other lease continues, with a new deadline if it had none. Returns the state, or
 -- `gone`.
-local function repair_task(ctx, id) local running, leases, ended_runs, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[8], KEYS[11], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[26], KEYS[27], KEYS[28]
+local function repair_task(ctx, id) local running, leases, ended_runs, steps, ready, delayed, blocked, deadlines, finished, dead, holding, waiting, limit_lines = KEYS[2], KEYS[3], KEYS[8], KEYS[9], KEYS[11], KEYS[14], KEYS[15], KEYS[16], KEYS[17], KEYS[18], KEYS[26], KEYS[27], KEYS[28]
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(ctx, id, held)
-    redis.call('DEL', ended_runs .. id)
+    redis.call('DEL', ended_runs .. id, steps .. id)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)

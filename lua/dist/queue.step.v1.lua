@@ -179,6 +179,7 @@ end
 local function keep_step(ctx, id, name, kind, value, fence) local task, steps = KEYS[4], KEYS[5]
   local own = redis.call('HMGET', task .. id, 'created_ms', 'durable')
   if not own[1] then return nil, { 'lease_lost' } end
+  if not own[2] then redis.call('DEL', steps .. id) end  -- those of an older task whose record was evicted
   local earlier = own[2] and step_parts(redis.call('HGET', steps .. id, name))
   if earlier and earlier.kind ~= kind then return nil, { 'diverged', earlier.kind } end
   if earlier then return earlier end

@@ -138,7 +138,8 @@ class ChildContext(SyncTaskContext):
         return page
 
     def _on_loop(self, method: str, *args: Any) -> Any:
-        check_inside(*args[:1])
+        if method != "done_now":
+            check_inside(*args[:1])
         return self._ask("_on_loop", method, *args)
 
     def _ask(self, method: str, *args: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 import time
@@ -17,7 +18,17 @@ from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.failures import Rule
 from pyadeq._core.queue.items import Held, note
 from pyadeq._core.queue.steps import StepValue
-from pyadeq._tasks.steps import LeaseSteps, Steps, Taking, check_inside, inside, key_of_step, sleep_times
+from pyadeq._tasks.steps import (
+    CALLER,
+    THREADS,
+    LeaseSteps,
+    Steps,
+    Taking,
+    check_inside,
+    inside,
+    key_of_step,
+    sleep_times,
+)
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.models.base import Moment, Seconds
 from pyadeq.models.queue import Backoff, Lease, Renewal, TaskView
@@ -84,6 +95,7 @@ class TaskContext:
         "ignored",
         "interrupted",
         "lease",
+        "main",
         "rule",
         "running",
         "worker",
@@ -95,6 +107,7 @@ class TaskContext:
         self.interrupted: str | None = None
         self.ignored: tuple[str, ...] = ()  # arguments in the payload that the function does not have
         self.running: Running | None = None  # the span of this run
+        self.main: object = None  # the asyncio task that runs the function
         self.rule: Rule | None = None  # what the function says of the exception that it has raised
         self._queue = queue
         self._event: asyncio.Event | None = None
@@ -257,19 +270,25 @@ class TaskContext:
         number, found = await steps.find(name, "step")
         if found is not None:
             return taking.load(found.data)
-        self.check()
-        with steps.at_work():
+        failed: str | None = name
+        try:
+            self.check()
             while True:
                 try:
                     with inside(name, number):
                         async with asyncio.timeout(taking.timeout):
-                            value = await (function(*args) if taking.is_async else asyncio.to_thread(function, *args))
+                            value = await (function(*args) if taking.is_async else THREADS.get()(function, *args))
+                            if inspect.isawaitable(value):
+                                value = await value
                     break
                 except Exception as error:
                     if (pause := taking.pause(error)) is None:
                         raise
                 await asyncio.sleep(pause)
-            return taking.load(await steps.keep(name, number, "step", taking.dump(value)))
+            data, failed = taking.load(await steps.keep(name, number, "step", taking.dump(value))), None
+            return data
+        finally:
+            steps.done(failed)
 
     async def sleep(self, name: str, seconds: Seconds | None = None, *, until: Moment | None = None) -> None:
         """Wait without a worker: the run ends, and the task runs again when the time has come. Its slot is free.
@@ -296,7 +315,7 @@ class TaskContext:
     def steps(self) -> Steps:
         """The steps of this run. For the worker."""
         if self._steps is None:
-            self._steps = Steps(self.lease, LeaseSteps(self._queue) if self._queue else None, self.interrupt)
+            self._steps = Steps(self.lease, LeaseSteps(self._queue) if self._queue else None, self.interrupt, self.main)
         return self._steps
 
     @property
@@ -309,6 +328,11 @@ class TaskContext:
         worker.
         """
         await self.steps.end()
+
+    def close_steps(self) -> None:
+        """The run is over: what still runs of it stores nothing. For the worker."""
+        if self._steps is not None:
+            self._steps.close()
 
     def plain(self) -> SyncTaskContext:
         """Return this context as a plain function uses it, in a thread. For the worker."""
@@ -405,9 +429,9 @@ class SyncTaskContext(TaskContext):
         number, found = self._on_loop("find", name, "step")
         if found is not None:
             return cast(T, taking.load(found.data))
-        self.check()
-        self._on_loop("begin")
+        failed: str | None = name
         try:
+            self.check()
             while True:
                 try:
                     with inside(name, number):
@@ -417,9 +441,11 @@ class SyncTaskContext(TaskContext):
                     if (pause := taking.pause(error)) is None:
                         raise
                 time.sleep(pause)
-            return cast(T, taking.load(self._on_loop("keep", name, number, "step", taking.dump(value))))
+            data = cast(T, taking.load(self._on_loop("keep", name, number, "step", taking.dump(value))))
+            failed = None
+            return data
         finally:
-            self._on_loop("done")
+            self._on_loop("done_now", failed)
 
     def sleep(  # type: ignore[override]
         self, name: str, seconds: Seconds | None = None, *, until: Moment | None = None
@@ -433,12 +459,13 @@ class SyncTaskContext(TaskContext):
 
     def _on_loop(self, method: str, *args: Any) -> Any:
         """Call a method of the steps on the event loop of the worker."""
-        check_inside(*args[:1])
+        if method != "done_now":
+            check_inside(*args[:1])
         if self._loop is None:
             raise ConfigError("TaskContext.step(): this context was not made on an event loop")
         if asyncio._get_running_loop() is self._loop:
             raise ConfigError("TaskContext.step(): this is the context of a plain function; it blocks the event loop")
-        self.steps.plain = True
+        CALLER.set(threading.get_ident())
         return asyncio.run_coroutine_threadsafe(getattr(self.steps, method)(*args), self._loop).result()
 
 

@@ -20,6 +20,7 @@ from pyadeq._core.queue.failures import ProcessDied
 from pyadeq._tasks.child import Child, Request
 from pyadeq._tasks.context import CURRENT
 from pyadeq._tasks.dependencies import Kept
+from pyadeq._tasks.steps import THREADS
 
 T = TypeVar("T")
 Job = Callable[[], None]
@@ -126,6 +127,7 @@ class Executors:
                 'worker under `if __name__ == "__main__":`.'
             )
         self._token = EXECUTORS.set(self)
+        THREADS.set(self.run_in_thread)
         atexit.register(self.close)
         return self
 

@@ -7,7 +7,7 @@ import inspect
 import random
 import typing
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
@@ -19,7 +19,7 @@ from pydantic.errors import PydanticUserError
 from pyadeq._core.queue.failures import TaskFailed
 from pyadeq._core.queue.steps import StepValue, Wait, brought_steps
 from pyadeq._tasks.encoding import Result
-from pyadeq.errors import BadArgument, ConfigError, PayloadError
+from pyadeq.errors import BadArgument, ConfigError, LayoutError, PayloadError
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import Backoff, Lease
@@ -29,9 +29,17 @@ from pyadeq.models.steps import StepKept, StepKind, TaskStep, full_name
 PATIENCE = 10.0
 # Seconds until a task whose code does not fit its steps is tried again.
 DIVERGED_FOR = 60.0
+# The layout from which queues take steps, and the bases of those that do.
+STEPS_LAYOUT = 2
+_TAKE_STEPS: set[str] = set()
 LONGEST = 315_360_000.0  # seconds: ten years
 INSIDE: ContextVar[str | None] = ContextVar("pyadeq_step", default=None)
 """The full name of the step whose function runs here."""
+CALLER: ContextVar[int | None] = ContextVar("pyadeq_step_caller", default=None)
+"""The thread that asks for a step, if that is a plain function's."""
+THREADS: ContextVar[Callable[..., Awaitable[Any]]] = ContextVar("pyadeq_step_threads", default=asyncio.to_thread)
+"""How a plain function is called in a thread: by the worker's, if there is one."""
+MOST_UNTIL = 253_402_300_800.0  # the end of the year 9999
 
 
 class TaskSuspended(BaseException):
@@ -60,41 +68,39 @@ class Steps:
     """The steps of one run. All methods belong to its event loop.
 
     interrupt: called with `lease_lost`.
+    main: what runs the function, an asyncio task or the number of a thread; None: what asks first.
     """
 
-    def __init__(self, lease: Lease, queue: StepsQueue | None, interrupt: Callable[[str], None]) -> None:
-        self.waits: list[Wait] = []
-        """The waits for which this run is suspended. After the first, it begins nothing else."""
-        self.plain = False
-        """Whether the function is plain: then its calls come one after the other, each as an asyncio task."""
+    def __init__(
+        self, lease: Lease, queue: StepsQueue | None, interrupt: Callable[[str], None], main: object = None
+    ) -> None:
         self._lease = lease
         self._queue = queue
         self._interrupt = interrupt
+        self._main = main
+        self._waits: list[Wait] = []
+        self._closed = False  # nothing more begins: the run is suspended, or over
+        self._failed: str | None = None
         self._asked: Counter[str] = Counter()
         self._seen: set[str] = set()
-        self._callers: set[object] = set()
         self._busy = 0
         self._changed = asyncio.Event()
         self._reading: asyncio.Future[dict[str, TaskStep]] | None = None
 
-    @property
-    def closed(self) -> bool:
-        """Whether the run is to be suspended."""
-        return bool(self.waits)
-
     async def find(self, name: str, kind: StepKind) -> tuple[int, TaskStep | None]:
-        """Count a call of a name. Returns its number, and the stored step, if there is one."""
+        """Count a call of a name. Returns its number, and the stored step, if there is one.
+
+        If there is no step of this name, its function may be called now: then call `done` at its end.
+        """
         check_name("name", name, "label")
         check_inside(name)
-        self._callers.add(asyncio.current_task())
+        caller = CALLER.get() or asyncio.current_task()
+        self._main = self._main or caller
         self._asked[name] += 1
         number = self._asked[name]
         stored = await self._stored()
-        if self.closed:
-            raise self._suspended()
+        self._check_open()
         found = stored.get(full_name(name, number))
-        if found is None and kind != "patch" and self._is_sequential:
-            self.check_end()  # what was stored comes before what is new
         if found is not None:
             self._seen.add(found.full_name)
             self._changed.set()
@@ -102,14 +108,38 @@ class Steps:
                 raise self._diverged(found)
             if found.unreadable:
                 raise PayloadError(f"task {self._lease.id!r}: step {found.full_name!r}: {found.unreadable['step']}")
-        return number, found
+            return number, found
+        if self._failed is not None:
+            raise ConfigError(
+                f"step {name!r}: the step {self._failed!r} has failed in this run; let its exception end the run, or "
+                "catch it in the function of the step"
+            )
+        if kind != "patch" and caller is self._main and self._unasked is not None:
+            await self._settle_down()  # branches may ask for what is stored
+            self._check_open()
+            self.check_end()  # it comes before what is new
+        self._busy += kind == "step"
+        return number, None
+
+    def done(self, failed: str | None = None) -> None:
+        """The function of a new step has ended, and its result is stored; or it has failed."""
+        self._busy -= 1
+        self._failed = self._failed or failed
+        self._changed.set()
+
+    async def done_now(self, failed: str | None = None) -> None:
+        """Do the same, for a thread."""
+        self.done(failed)
 
     async def keep(self, name: str, number: int, kind: Literal["step", "patch"], value: bytes) -> bytes:
         """Store a step. Returns its value, that of an earlier call if there was one."""
         stored = await self._stored()
         kept = StepKept(status="stored")
         if self._queue is not None:
-            kept = await self._queue.keep(StepValue(self._lease, name, number, kind, value))
+            try:
+                kept = await self._queue.keep(StepValue(self._lease, name, number, kind, value))
+            except BadArgument:  # more bytes than a call takes
+                kept = StepKept(status="full")
         match kept.status:
             case "lease_lost":
                 self._interrupt("lease_lost")
@@ -145,46 +175,32 @@ class Steps:
         number, found = await self.find(name, "sleep")
         if self._queue is None or (found is not None and (found.due or 0.0) <= self._lease.claimed):
             return
-        self.waits.append(Wait(name, number, "sleep", delay, due))
+        self._waits.append(Wait(name, number, "sleep", delay, due))
         await self._settle_down()
+        self._closed = True
         raise self._suspended()
 
     async def end(self) -> None:
         """The function has returned: raise if the run is suspended, or if a stored step is left."""
         await self._stored()
         self.check_end()
-        if self.closed:
+        if self._waits:
             raise self._suspended()
 
-    @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """The function of a step runs, or its result is being stored."""
-        self._busy += 1
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            self._changed.set()
-
-    async def begin(self) -> None:
-        """The function of a step begins in a thread."""
-        self._busy += 1
-
-    async def done(self) -> None:
-        """The function has ended, and its result is stored."""
-        self._busy -= 1
-        self._changed.set()
+    def close(self) -> None:
+        """The run is over: what still runs of it begins no step, and stores none."""
+        self._closed = True
 
     def check_end(self) -> None:
         """Raise if there is a stored step for which the run has not asked."""
-        if (left := self._unasked) is not None and not any(one.kind == "diverged" for one in self.waits):
+        if (left := self._unasked) is not None and not any(one.kind == "diverged" for one in self._waits):
             raise self._diverged(left)
 
     async def _settle_down(self) -> None:
         """Let the steps beside a wait end, and give branches of the run time to ask for what is stored."""
         deadline = monotonic() + PATIENCE
         while True:
-            for _ in range(3):  # what waited for a step goes on to the next one
+            for _ in range(5):  # what waited for a step goes on to the next one
                 await asyncio.sleep(0)
             left = deadline - monotonic()
             if not self._busy and (self._unasked is None or left <= 0):
@@ -196,10 +212,11 @@ class Steps:
             except TimeoutError:
                 return
 
-    @property
-    def _is_sequential(self) -> bool:
-        """Whether no branches of the run ask for steps beside each other."""
-        return self.plain or len(self._callers) == 1
+    def _check_open(self) -> None:
+        if self._closed and self._waits:
+            raise self._suspended()
+        if self._closed:
+            raise asyncio.CancelledError(f"task {self._lease.id}: its run is over")
 
     @property
     def _unasked(self) -> TaskStep | None:
@@ -209,11 +226,12 @@ class Steps:
         return next((one for name, one in self._reading.result().items() if name not in self._seen), None)
 
     def _diverged(self, step: TaskStep) -> TaskSuspended:
-        self.waits = [Wait(step.name, step.number, "diverged", DIVERGED_FOR * random.uniform(0.9, 1.1))]
+        self._waits = [Wait(step.name, step.number, "diverged", DIVERGED_FOR * random.uniform(0.9, 1.1))]
+        self._closed = True
         return self._suspended()
 
     def _suspended(self) -> TaskSuspended:
-        return TaskSuspended(tuple(self.waits))
+        return TaskSuspended(tuple(self._waits))
 
     async def _stored(self) -> dict[str, TaskStep]:
         if self._reading is None:
@@ -241,10 +259,27 @@ class LeaseSteps:
     async def read(self, lease: Lease) -> list[TaskStep]:
         """Return the steps that the claim has brought, or read them."""
         found = brought_steps(lease.record)
+        if not lease.record.get("durable"):
+            await self._check_layout()
         if found is None:
             return typing.cast("list[TaskStep]", await self._queue.leases._steps_of(lease))
         sealing = self._queue.calls.sealing
         return sealing.steps(found) if sealing.codec else list(found)
+
+    async def _check_layout(self) -> None:
+        """Before the first step of a task, raise LayoutError if the queue may not have steps. It is asked once."""
+        queue = self._queue
+        if getattr(queue, "base", None) is None or queue.base in _TAKE_STEPS:
+            return  # each partition says it itself, with the first step
+        settings = await queue.settings()
+        if settings.layout < STEPS_LAYOUT:
+            raise LayoutError(
+                "ADEQ_LAYOUT",
+                "queue.step.v1",
+                f"queue {queue.name!r} has layout {settings.layout}, and steps need {STEPS_LAYOUT}: "
+                "when all clients are of this release, run `adeq scripts migrate`",
+            )
+        _TAKE_STEPS.add(queue.base)
 
 
 class Taking:
@@ -304,7 +339,12 @@ def sleep_times(seconds: Seconds | None, until: Moment | None) -> tuple[float, f
     delay = 0.0 if seconds is None else to_ms("seconds", seconds) / 1000
     if not 0 <= delay <= LONGEST:
         raise BadArgument("ADEQ_ARG", "pyadeq", f"seconds: {seconds!r} is not accepted; allowed: 0 s to ten years")
-    return delay, None if until is None else to_epoch_ms("until", until) / 1000
+    due = None if until is None else to_epoch_ms("until", until) / 1000
+    if due is not None and not 0 <= due <= MOST_UNTIL:
+        raise BadArgument(
+            "ADEQ_ARG", "pyadeq", f"until: {until!r} is not accepted; allowed: a time up to the year 9999"
+        )
+    return delay, due
 
 
 def check_inside(*names: str) -> None:

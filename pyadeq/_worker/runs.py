@@ -23,6 +23,7 @@ from pyadeq._worker.unknown import Aside, Unknown
 from pyadeq.errors import AdeqError
 from pyadeq.models.base import encode
 from pyadeq.models.queue import Lease, TaskView
+from pyadeq.tiers import may_show
 
 Handler = Callable[[Lease], Awaitable[Any]]
 Ack = tuple[Lease, bytes]
@@ -173,22 +174,22 @@ class Runs:
         lease, timer, result = run.lease, None, None
         self._ends.begin(lease)
         CURRENT.set(run.context)
+        run.context.main = asyncio.current_task()
         try:
             if (timeout := lease.timeout) is not None:
                 timer = asyncio.get_running_loop().call_later(timeout, self._time_is_up, run)
             if not lease.readable:
                 len(lease.data)  # PayloadError, before anything runs
             try:
-                result = await (self._handler(lease) if self._tracing is None else self._traced(run, self._tracing))
+                result = await (self._handled(run) if self._tracing is None else self._traced(run, self._tracing))
             finally:
+                run.context.close_steps()
                 if timer:
                     timer.cancel()
                 if run.context.talks:
                     await run.context.finish()
                 if run.context.ignored:
                     self._unknown.note_ignored(lease, run.context.ignored)
-            if run.context.has_steps:
-                await run.context.end_steps()
             data = stored_result(self._queue.calls, result)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and is_ctrl_c(error):
@@ -199,6 +200,13 @@ class Runs:
                 del self.running[lease.token]
                 self.acks.append((lease, data))
         self._changed()
+
+    async def _handled(self, run: Run) -> Any:
+        """Run the handler, and then look whether its steps have come to their end."""
+        result = await self._handler(run.lease)
+        if run.context.has_steps:
+            await run.context.end_steps()
+        return result
 
     async def _traced(self, run: Run, tracing: Tracing) -> Any:
         """Run the handler in a span."""
@@ -211,7 +219,7 @@ class Runs:
             try:
                 if running.recording and ("after" in lease.record or "gather" in lease.record):
                     running.link(await self._earlier(lease))
-                result = await self._handler(lease)
+                result = await self._handled(run)
             except UnknownKind:
                 running.end("put_aside")
                 raise
@@ -248,7 +256,8 @@ class Runs:
             del self.running[run.lease.token]
             self.aside.append(Aside(run.lease, 0.0, None, suspended.waits))
             if suspended.waits[0].kind == "diverged":
-                log.warning("task %s: the code does not fit its stored steps: %s", run.lease.id, suspended)
+                shown = suspended if may_show(run.lease.tier, "words") else "hidden by its tier"
+                log.warning("task %s: the code does not fit its stored steps: %s", run.lease.id, shown)
             return
         if isinstance(error, UnknownKind) and (aside := self._unknown.aside(run.lease, run.claimed, error)):
             del self.running[run.lease.token]

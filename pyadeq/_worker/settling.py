@@ -16,7 +16,6 @@ from typing import Any
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue.leases import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held, note
-from pyadeq._core.queue.steps import Wait
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
@@ -25,9 +24,8 @@ from pyadeq._worker.renewal.base import Renewal
 from pyadeq._worker.runs import Ack, Runs
 from pyadeq._worker.scheduling import Scheduler
 from pyadeq._worker.unknown import Aside
-from pyadeq.errors import DurabilityError, TransportError
+from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.queue import Failed, Lease, Settled
-from pyadeq.models.steps import Suspended, full_name
 
 # Acks, fails and lanes of one call are 1,000 at most.
 MOST_SETTLED = 450
@@ -218,10 +216,7 @@ class Settling:
         notes = [(one.lease, note(None, one.note, None, None)) for one in aside if one.note]
         if notes:
             await self._queue.leases.progress_many(notes)
-        waits = [(one.lease, wait) for one in aside for wait in one.waits]
-        suspended = await self._queue.leases.suspend_many(waits) if waits else []
-        for (lease, wait), answer in zip(waits, suspended, strict=True):
-            self._note_wait(lease, wait, answer)
+        await self._suspend([one for one in aside if one.waits])
         unknown = [one for one in aside if not one.waits]
         snoozed = await self._queue.leases.snooze_many([(one.lease, one.delay) for one in unknown]) if unknown else []
         for one, ended in zip(unknown, snoozed, strict=True):
@@ -232,14 +227,33 @@ class Settling:
         self._renewal.drop([one.lease.token for one in aside])
         self._pulse.beat()
 
-    def _note_wait(self, lease: Lease, wait: Wait, answer: Suspended) -> None:
-        """A run is suspended, or its wait was refused: then the attempt fails."""
-        if answer.status in ("full", "diverged"):
-            reason = "steps_full" if answer.status == "full" else "diverged"
-            text = f"the step {full_name(wait.name, wait.number)} cannot be stored: {answer.status}"
-            self._runs.fails.append(Failure(lease, text, reason=reason, retryable=answer.status != "full"))
-        else:
-            self._ends.end(lease, answer.status)
+    async def _suspend(self, suspended: list[Aside]) -> None:
+        """End runs that wait. If the server refuses one, this attempt fails, and no other."""
+        if not suspended:
+            return
+        try:
+            answers = await self._queue.leases.suspend_many(
+                [(one.lease, wait) for one in suspended for wait in one.waits]
+            )
+        except (TransportError, DurabilityError):
+            raise
+        except AdeqError as error:
+            for one in suspended if len(suspended) > 1 else ():
+                await self._suspend([one])
+            if len(suspended) == 1:
+                self._runs.fails.append(Failure(suspended[0].lease, error, reason=type(error).__name__))
+            return
+        at = 0
+        for one in suspended:
+            found, at = answers[at : at + len(one.waits)], at + len(one.waits)
+            refused = next((answer.status for answer in found if answer.status in ("full", "diverged")), None)
+            if refused is None:
+                self._ends.end(one.lease, found[0].status)
+            else:
+                reason = "steps_full" if refused == "full" else refused
+                self._runs.fails.append(
+                    Failure(one.lease, f"a wait of the task is refused: {refused}", reason, refused != "full")
+                )
 
     def _is_over(self) -> bool:
         return not self._due and self._is_empty()

@@ -10,7 +10,9 @@ from typing import Any, Literal, overload
 from pyadeq import Lease, Queue
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.failures import FAILURES, Failures, failure_of, timed_out
+from pyadeq._core.queue.items import Failure
 from pyadeq._tasks.steps import TaskSuspended
+from pyadeq._worker.runs import suspension_in
 from pyadeq.errors import ConfigError
 from pyadeq.models.queue import AckStatus, FailStatus
 from pyadeq.testing.clock import Clock, clock_of
@@ -38,7 +40,7 @@ class Run:
     kind: str | None
     attempt: int
     delivery: int
-    outcome: AckStatus | FailStatus | Literal["suspended", "diverged", "full"]
+    outcome: AckStatus | FailStatus | Literal["suspended"]
     result: Any = None
     error: BaseException | None = field(default=None, compare=False)
     reason: str | None = None
@@ -152,9 +154,16 @@ class Runner:
             data = self._calls.encode(lease, result)
             if self._late(lease, began):
                 raise TimeoutError(f"the run took longer than the task's timeout of {lease.timeout:g} s")
-        except TaskSuspended as error:
-            answers = yield self.queue.leases.suspend_many([(lease, wait) for wait in error.waits])
-            return Run(*about, answers[0].status, reason=error.waits[0].kind)
+        except (TaskSuspended, BaseExceptionGroup) as error:
+            if (suspended := suspension_in(error)) is None:
+                raise
+            answers = yield self.queue.leases.suspend_many([(lease, wait) for wait in suspended.waits])
+            refused = next((one.status for one in answers if one.status in ("full", "diverged")), None)
+            if refused is not None:
+                failure = Failure(lease, f"a wait of the task is refused: {refused}", refused, refused != "full")
+                (answer,) = yield self.queue.fail_many([failure])
+                return Run(*about, answer.status, error=suspended, reason=refused)
+            return Run(*about, answers[0].status, reason=suspended.waits[0].kind)
         except Exception as error:
             late = self._late(lease, began)
             failure = (

@@ -39,7 +39,7 @@ def _drive(steps: Steps[T]) -> T:
                 while inspect.isawaitable(answer):
                     try:
                         answer = runner.run(_awaited(answer), context=contextvars.copy_context())
-                    except (Exception, TaskSuspended) as error:
+                    except (Exception, TaskSuspended, BaseExceptionGroup) as error:
                         answer = steps.throw(error)
         except StopIteration as end:
             result: T = end.value
@@ -56,7 +56,7 @@ async def _drive_aio(steps: Steps[T]) -> T:
                 while inspect.isawaitable(answer):
                     try:
                         answer = await answer
-                    except (Exception, TaskSuspended) as error:
+                    except (Exception, TaskSuspended, BaseExceptionGroup) as error:
                         answer = steps.throw(error)
         except StopIteration as end:
             result: T = end.value

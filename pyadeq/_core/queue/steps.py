@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -42,6 +42,23 @@ class Wait:
         """Return it as the script takes it."""
         due_ms = 0 if self.due is None else max(1, round(self.due * 1000))
         return *held(lease), self.name, self.number, self.kind, round(self.delay * 1000), due_ms
+
+
+MOST_WAITS = 300
+"""Waits of one call: each ends a lease, which may hold many limits."""
+
+
+def by_lease(waits: Sequence[tuple[Held, Wait]]) -> Iterator[Sequence[tuple[Held, Wait]]]:
+    """Split waits into calls. Those of one lease, which follow each other, are in one call."""
+    start = begin = 0  # of the call, and of the lease
+    for at in range(1, len(waits) + 1):
+        if at == len(waits) or held(waits[at][0]) != held(waits[at - 1][0]):
+            if at - start > MOST_WAITS and begin > start:
+                yield waits[start:begin]
+                start = begin
+            begin = at
+    if waits:
+        yield waits[start:]
 
 
 def read_steps(answer: Answer) -> list[TaskStep]:

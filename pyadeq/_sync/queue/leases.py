@@ -17,7 +17,7 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.slots import Slot, WorkerIdentity
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held, checked_lanes
-from pyadeq._core.queue.steps import StepValue, Wait
+from pyadeq._core.queue.steps import StepValue, Wait, by_lease
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
 from pyadeq.models.queue import Claimed, Failed, Lease, ReleaseStatus, Renewal, Settled, Snoozed
@@ -219,7 +219,7 @@ class QueueLeases(Area):
 
     def suspend_many(self, waits: Sequence[tuple[Held, Wait]]) -> list[Suspended]:
         """End runs whose tasks wait, each a lease with a wait. A lease may have several. Returns an answer for each."""
-        return self._in_parts(self._calls.suspend, waits)
+        return self._in_turn(self._calls.suspend(some) for some in by_lease(waits))
 
     def progress_many(self, notes: Sequence[tuple[Held, Mapping[str, Any]]]) -> list[ProgressStatus]:
         """Report how far tasks have come. Returns a status for each. One lease may have several entries: lines of its

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from typing_extensions import TypedDict
 
 from pyadeq import Backoff, SyncTaskContext
 from pyadeq.asyncio import Adeq, Lease, Queue, Receipt, TaskContext, TaskDead, TaskFailed, TaskSuspended
-from pyadeq.errors import ConfigError, LayoutError
+from pyadeq.errors import ConfigError
 from pyadeq.ext.connect.crypto import Encrypted, new_key
 from pyadeq.testing import Clock, run_all
 from tests.integration.running import adeq, queue, working
@@ -119,6 +120,134 @@ async def test_the_steps_beside_a_wait_end_first(queue: Queue) -> None:
     assert sorted(calls) == ["a", "b"]
 
 
+async def test_of_several_sleeps_each_keeps_its_time_and_steps_beside_them_run_once(queue: Queue) -> None:
+    calls = Calls()
+
+    async def slow(word: str) -> str:
+        await calls.note(word)
+        await asyncio.sleep(0.3)
+        return word
+
+    @queue.task(reply=True)
+    async def work(context: TaskContext) -> str:
+        _, _, found = await asyncio.gather(
+            context.sleep("long", 0.8), context.sleep("short", 0.1), context.step("slow", slow, "beside")
+        )
+        return found
+
+    async with working(queue, queue.tasks):
+        receipt = await work.enqueue()
+        assert await receipt.result(DEADLINE) == "beside"
+    assert calls == ["beside"]
+    found = {one.name: one for one in await queue.inspect.steps(receipt.id)}
+    assert (found["long"].due or 0) - (found["short"].due or 0) == pytest.approx(0.7, abs=0.01)
+    assert found["long"].fence == found["short"].fence
+
+
+async def test_branches_may_ask_in_another_order_in_each_run(queue: Queue) -> None:
+    await queue.configure(backoff=Backoff(base=0, jitter=0))
+    calls = Calls()
+
+    async def fails_once(word: str) -> str:
+        await calls.note(word)
+        if calls.count(word) == 1:
+            await asyncio.sleep(0.2)
+            raise ValueError(word)
+        return word
+
+    @queue.task(reply=True)
+    async def work(context: TaskContext) -> list[str]:
+        async def other() -> str:
+            await asyncio.sleep(0.05)
+            return await context.step("b", calls.note, "b")
+
+        return list(await asyncio.gather(context.step("a", fails_once, "a"), other()))
+
+    async with working(queue, queue.tasks):
+        assert await (await work.enqueue()).result(DEADLINE) == ["a", "B"]
+    assert calls == ["a", "b", "a"]
+
+
+async def test_a_failed_step_ends_the_run(queue: Queue) -> None:
+    await queue.configure(max_attempts=1)
+    calls = Calls()
+
+    async def bad() -> None:
+        raise ValueError("bad")
+
+    @queue.task(reply=True)
+    async def work(context: TaskContext) -> None:
+        with contextlib.suppress(ValueError):
+            await context.step("primary", bad)
+        await context.step("backup", calls.note, "x")
+
+    async with working(queue, queue.tasks):
+        assert "the step 'primary' has failed in this run" in await error_of(queue, await work.enqueue())
+    assert calls == []
+
+
+async def test_nothing_begins_after_the_run(queue: Queue) -> None:
+    await queue.configure(max_attempts=1)
+    calls, over = Calls(), asyncio.Event()
+
+    async def bad() -> None:
+        raise ValueError("bad")
+
+    @queue.task(reply=True)
+    async def work(context: TaskContext) -> None:
+        async def orphan() -> None:
+            await over.wait()
+            await context.step("charge", calls.note, "charged")
+
+        await asyncio.gather(context.step("bad", bad), orphan())
+
+    async with working(queue, queue.tasks):
+        with pytest.raises(TaskDead):
+            await (await work.enqueue()).result(DEADLINE)
+        over.set()
+        await asyncio.sleep(0.05)
+    assert calls == []
+
+
+async def test_a_wait_that_is_refused_fails_its_task_alone(adeq: Adeq, queue: Queue) -> None:
+    await queue.configure(max_attempts=1)
+
+    @queue.task(reply=True)
+    async def far(context: TaskContext) -> None:
+        await context.sleep("far", until=1e13)
+
+    @queue.task(reply=True)
+    async def near(context: TaskContext) -> str:
+        await context.sleep("near", 0.1)
+        return "woken"
+
+    async with working(queue, queue.tasks):
+        bad, good = await far.enqueue(), await near.enqueue()
+        assert "up to the year 9999" in await error_of(queue, bad)
+        assert await good.result(DEADLINE) == "woken"
+        await adeq.client.hset(f"{queue.base}:config", mapping={"layout": 1, "layout_min": 1})
+        late = await near.enqueue()
+        with pytest.raises(TaskDead, match="LayoutError"):
+            await late.result(DEADLINE)
+
+
+async def test_lost_steps_are_taken_again_once(adeq: Adeq, queue: Queue) -> None:
+    calls = Calls()
+
+    @queue.task(reply=True)
+    async def work(context: TaskContext) -> str:
+        found = await context.step("a", calls.note, "a")
+        await context.sleep("nap", 0.3)
+        return found
+
+    async with working(queue, queue.tasks):
+        receipt = await work.enqueue()
+        await eventually(lambda: has_steps(queue, receipt, 2))
+        await adeq.client.delete(f"{queue.base}:steps:{receipt.id}")
+        assert await receipt.result(DEADLINE) == "A"
+    assert calls == ["a", "a"]
+
+
 async def test_a_suspension_passes_except_exception_and_runs_finally(queue: Queue) -> None:
     told: list[str] = []
 
@@ -176,7 +305,7 @@ async def test_code_that_does_not_fit_waits_with_its_reason_until_it_fits(queue:
 
     @queue.task(reply=True)
     async def work(context: TaskContext) -> str:
-        first = await context.step("new" if context.lease.delivery == 2 else "old", calls.note, "x")
+        first = "" if context.lease.delivery == 2 else await context.step("old", calls.note, "x")
         await context.sleep("nap", 0.1)
         return first
 
@@ -247,7 +376,7 @@ async def test_results_are_what_the_function_says_and_pass_the_codec(adeq: Adeq,
 
 
 async def test_what_a_step_may_not_be(queue: Queue) -> None:
-    found: dict[str, str] = {}
+    await queue.configure(max_attempts=1)
 
     async def nothing() -> None: ...
 
@@ -257,28 +386,31 @@ async def test_what_a_step_may_not_be(queue: Queue) -> None:
     async def inner(context: TaskContext) -> None:
         await context.step("inner", nothing)
 
-    async def check(name: str, awaited: Any) -> None:
-        try:
-            await awaited
-        except Exception as error:
-            found[name] = str(error)
+    wrong: dict[str, Callable[[Any], Awaitable[object]]] = {
+        "not inside of the step 'outer'": lambda context: context.step("outer", inner, context),
+        "with space": lambda context: context.step("with space", nothing),
+        "give either seconds or until": lambda context: context.sleep("s", 1, until=2),
+        "a function annotated `-> bytes`": lambda context: context.step("bytes", lambda: b"x"),
+        "TimeoutError": lambda context: context.step("t", slow, timeout=0.05),
+        "only of a coroutine function": lambda context: context.step("t", lambda: 1, timeout=1),
+        "too many bytes": lambda context: context.step("large", lambda: "x" * 2_000_000),
+    }
+    ways = list(wrong.items())
 
     @queue.task(reply=True)
-    async def work(context: TaskContext) -> None:
-        await check("nested", context.step("outer", inner, context))
-        await check("name", context.step("with space", nothing))
-        await check("both", context.sleep("s", 1, until=2))
-        await check("bytes", context.step("bytes", lambda: b"x"))
-        await check("timeout", context.step("t", slow, timeout=0.05))
-        await check("plain timeout", cast(Any, context).step("t", lambda: 1, timeout=1))
+    async def work(context: TaskContext, way: int) -> None:
+        await ways[way][1](context)
 
     async with working(queue, queue.tasks):
-        await (await work.enqueue()).result(DEADLINE)
-    assert "not inside of the step 'outer'" in found["nested"]
-    assert "with space" in found["name"]
-    assert found["both"] == "pyadeq: sleep: give either seconds or until (ADEQ_ARG)"
-    assert "a function annotated `-> bytes`" in found["bytes"]
-    assert list(found) == ["nested", "name", "both", "bytes", "timeout", "plain timeout"]
+        for at, (said, _) in enumerate(ways):
+            assert said in await error_of(queue, await work.enqueue(at))
+
+
+async def error_of(queue: Queue, receipt: Receipt) -> str:
+    with pytest.raises(TaskDead):
+        await receipt.result(DEADLINE)
+    task = await queue.get(receipt.id)
+    return (task and task.error) or ""
 
 
 async def test_a_task_with_too_many_steps_is_dead(queue: Queue) -> None:
@@ -306,13 +438,14 @@ async def test_on_a_queue_of_the_last_release_the_error_says_what_to_do(adeq: Ad
 
     @queue.task(reply=True)
     async def work(context: TaskContext) -> None:
-        with pytest.raises(LayoutError, match="adeq scripts migrate"):
-            await context.step("s", calls.note, "x")
-        await queue.admin.migrate()
         await context.step("s", calls.note, "x")
 
     async with working(queue, queue.tasks):
+        assert "adeq scripts migrate" in await error_of(queue, await work.enqueue())
+        assert calls == []
+        await queue.admin.migrate()
         await (await work.enqueue()).result(DEADLINE)
+    assert calls == ["x"]
 
 
 async def test_a_context_without_a_queue_calls_the_functions_and_does_not_wait() -> None:

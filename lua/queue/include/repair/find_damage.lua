@@ -1,6 +1,6 @@
 -- find_damage(ids): what is wrong with each of these tasks: `lost` (in no set), `twice` (in several), `lease` (an
 -- incomplete lease, or one that a limit does not count), `line` (waits for a limit, but not in its queue), `runs` (an
--- older release has deleted the task, but not what is kept of its runs); false if nothing is. An id without a record is
+-- older release has deleted the task, but not what is kept of its runs and steps); false if nothing is. An id without a record is
 -- sound, unless a lease or its runs are left of it.
 -- EARLY
 local function find_damage(ids)
@@ -14,7 +14,7 @@ local function find_damage(ids)
     for s = 1, #sets do places = places + (scores[s][i] and 1 or 0) end
     local leased, by = scores[3][i], own[3]
     if not own[1] then
-      found[i] = held[i] and not leased and 'lease' or redis.call('EXISTS', ended_runs .. id) == 1 and 'runs'
+      found[i] = held[i] and not leased and 'lease' or redis.call('EXISTS', ended_runs .. id, steps .. id) > 0 and 'runs'
     elseif places > 1 then
       found[i] = 'twice'
     elseif not leased ~= not held[i] then

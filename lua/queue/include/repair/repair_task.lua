@@ -6,7 +6,7 @@ local function repair_task(ctx, id)
   local record, held = read_record(id), redis.call('HGET', running, id)
   if not record or not record.created_ms then
     drop_lease(ctx, id, held)
-    redis.call('DEL', ended_runs .. id)
+    redis.call('DEL', ended_runs .. id, steps .. id)
     return 'gone'
   end
   local lane, lease = record.lane or 'any', read_lease(held)
