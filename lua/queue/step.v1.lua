@@ -25,7 +25,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   4 + 5n commands, 2 more for a task that has crashed; at most 560 commands, 7,700 steps
+-- COST   4 + 6n commands, 2 more for a task that has crashed; at most 670 commands, 7,800 steps
 
 local ctx, refused = open()
 refused = refused or refuse_older(ctx)

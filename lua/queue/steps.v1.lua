@@ -7,7 +7,7 @@
 -- EACH   step      step name:label number:int kind:text at_ms:int fence:int value:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 3 commands, 140,000 steps
+-- COST   3 commands; at most 4 commands, 460,000 steps
 
 local ctx, refused = open()
 if refused then return refused end

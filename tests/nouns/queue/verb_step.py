@@ -210,7 +210,8 @@ def fill_with_steps(bench: Workbench, n: int) -> list[Lease]:
     entries = [part for at in range(n) for part in (f"s#{at + 1}", f"{at + 1} step {START} 1\n{'x' * 300}")]
     for at in range(0, len(entries), 2000):
         bench.ask("HSET", f":steps:{lease.id}", *entries[at : at + 2000])
-    bench.ask("HSET", f":task:{lease.id}", "durable", f"{n} {n * 336}")
+    size = sum(len(name) + 300 + 32 for name in entries[::2])
+    bench.ask("HSET", f":task:{lease.id}", "durable", f"{n} {size}")
     return [lease]
 
 
