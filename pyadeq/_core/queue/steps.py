@@ -40,8 +40,12 @@ class Wait:
 
     def item(self, lease: Held) -> tuple[Any, ...]:
         """Return it as the script takes it."""
-        due_ms = 0 if self.due is None else max(1, round(self.due * 1000))
-        return *held(lease), self.name, self.number, self.kind, round(self.delay * 1000), due_ms
+        delay_ms, due_ms = None, None
+        if self.due is None:
+            delay_ms = round(self.delay * 1000)
+        else:
+            due_ms = max(1, round(self.due * 1000))
+        return *held(lease), self.name, self.number, self.kind, delay_ms, due_ms
 
 
 MOST_WAITS = 300
