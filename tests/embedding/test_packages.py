@@ -68,7 +68,7 @@ def test_the_one_for_npm(packages: Path, private_url: str, tmp_path: Path) -> No
     manifest = library().manifest
     release = 'import("pyadeq").then(({ VERSION, CONTRACT, LAYOUT }) => console.log(VERSION, CONTRACT, LAYOUT))'
     told = run(tmp_path, "node", "--eval", release)
-    assert told == f"{__version__} {manifest['contract']} {manifest['layout']}\n"
+    assert told == f"{__version__} {manifest['contract']} {manifest['nouns']['queue']['layout']}\n"
     with tarfile.open(archive) as tar:
         assert {"package/index.d.ts", "package/README.md", "package/LICENSE"} <= set(tar.getnames())
 
