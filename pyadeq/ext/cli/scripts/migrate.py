@@ -23,6 +23,7 @@ from pyadeq.ext.cli.shared.resolve import (
 )
 from pyadeq.ext.cli.shared.running import Document, Table, with_client
 from pyadeq.ext.shared.finding import find_names
+from pyadeq.ext.shared.layouts import newest_layouts
 
 Move = Callable[[Callable[[int], object]], Migration]
 EVENTS = "events"
@@ -52,7 +53,6 @@ def migrate(
     meanwhile. You can stop the command and repeat it at any time. `all` is true if all stored data has the new layout.
     Exits with 1 if something could not be converted.
     """
-    newest = {noun: int(facts["layout"]) for noun, facts in library().manifest["nouns"].items()}
     complete = True
     named = names_by_noun(queue, domain, only)
     if not named:
@@ -72,7 +72,7 @@ def migrate(
             f"Not all keys were scanned within {timeout:g} s: raise --timeout, or use --queue, --domain and --only"
         )
     return Document(
-        {"layouts": newest, "complete": complete, "migrated": rows},
+        {"layouts": newest_layouts(), "complete": complete, "migrated": rows},
         table if rows else "nothing is stored",
         warning="\n\n".join(errors),
         failed=not complete or bool(left and not dry_run),
@@ -123,7 +123,7 @@ def _events(adeq: Adeq, noun: str, name: str, dry_run: bool) -> Iterator[dict[st
 def _row(adeq: Adeq, noun: str, name: str, find: Callable[[], tuple[list[str], Move]], dry_run: bool) -> dict[str, Any]:
     """What is done, or is to be done. What cannot be moved does not keep the others from it."""
     row: dict[str, Any] = {"noun": noun, "name": name, "rewritten": 0}
-    newest = int(library().manifest["nouns"][noun]["layout"])
+    newest = newest_layouts()[noun]
     try:
         bases, move = find()
         before = _stored(adeq, bases)

@@ -25,6 +25,7 @@ from pyadeq.ext.outgoing.posts.endpoints import NAMESPACE as POSTS
 from pyadeq.ext.outgoing.webhooks import Known, Webhooks
 from pyadeq.ext.outgoing.webhooks.endpoints import NAMESPACE
 from pyadeq.ext.shared.finding import find_domains, find_queues
+from pyadeq.ext.shared.layouts import newest_layouts
 from pyadeq.keys import hash_slot, lock_base, partition_base, queue_base
 
 T = TypeVar("T")
@@ -85,11 +86,6 @@ class Waits(NamedTuple):
     live: int
     waiting: int
     unchecked: int
-
-
-def newest_layouts() -> dict[str, int]:
-    """The newest layout that this release knows, by noun."""
-    return {noun: int(facts["layout"]) for noun, facts in library().manifest["nouns"].items()}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pyadeq import Adeq, library
 from pyadeq.ext.operate.doctor import changes, configs
 from pyadeq.ext.operate.doctor.report import Finding, fail, ok, unknown, warn
 from pyadeq.ext.shared.finding import find_names
+from pyadeq.ext.shared.layouts import newest_layouts
 from pyadeq.ext.shared.plurals import plural
 from pyadeq.keys import base_of, part_base
 
@@ -67,7 +68,7 @@ def look(adeq: Adeq, noun: str, seconds: float) -> list[Stored]:
         except ResponseError as error:  # one that is damaged hides no other
             if not is_damage(error):
                 raise
-            found.append(Stored(name, int(library().manifest["nouns"][noun]["layout"]), 1, wrong.get(name, ())))
+            found.append(Stored(name, newest_layouts()[noun], 1, wrong.get(name, ())))
             continue
         found.append(Stored(name, oldest, int(least or 1), wrong.get(name, ()), exists, more))
     return found

@@ -24,11 +24,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
 
-from pyadeq import __version__, library
+from pyadeq import __version__
 from pyadeq.asyncio import Adeq, Claimed, Lease, Queue, Waits
 from pyadeq.errors import AdeqError
 from pyadeq.ext.server.problems import Refused
 from pyadeq.ext.server.reads import BLOCK, ask
+from pyadeq.ext.shared.layouts import newest_layouts
 from pyadeq.keys import check_name
 
 log = logging.getLogger("pyadeq.server")
@@ -135,7 +136,7 @@ class Claims:
         if last.run != asked.run:
             about = {
                 "version": __version__,
-                "layout": int(library().manifest["nouns"]["queue"]["layout"]),
+                "layout": newest_layouts()["queue"],
                 "hostname": "http",
             }
             if await self._adeq.send(part.calls.register(asked.worker, asked.run, about)) != "registered":
