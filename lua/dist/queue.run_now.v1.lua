@@ -321,7 +321,7 @@ local function steps_in_order(id) local steps = KEYS[4]
   return names, parts
 end
 
--- end_sleeps(ctx, id): end the sleeps of a task now, because somebody makes it due at once.
+-- end_sleeps(ctx, id): end all sleeps of a task now. A person has made the task due at once.
 local function end_sleeps(ctx, id) local steps = KEYS[4]
   local names, parts = steps_in_order(id)
   for i, name in ipairs(names) do

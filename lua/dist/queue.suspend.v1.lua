@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- generated from lua/queue/suspend.v1.lua by lua/bundle.py; do not edit
--- queue.suspend.v1: end the runs of tasks that wait: they are delayed until the earliest time for which they wait, hold no
--- lease and no limit meanwhile, and no attempt is spent. Each item is one wait of a task; a task may have several. A
--- stored wait keeps its first due time: `due_ms`, or delay_ms from then. why `diverged`: the code of the worker does not fit the stored steps. Nothing is
--- stored then, and the task has the reason `diverged`. Past its deadline, a lease is lost here, even if no call has taken
--- it back yet. A task that was being cancelled ends as cancelled. A repeated call returns the same answer.
+-- queue.suspend.v1: end the runs of tasks that wait. Such a task is delayed until its earliest due time. Meanwhile it
+-- holds no lease and no limit, and no attempt is spent. Each item is one wait of a task; a task may have several. A stored
+-- wait keeps its first due time: `due_ms`, or delay_ms from then. why `diverged`: the code of the worker does not fit the
+-- stored steps. Nothing is stored then, and the task has the reason `diverged`. Past its deadline, a lease is lost here,
+-- even if no call has taken it back yet. A task that was being cancelled ends as cancelled. A repeated call returns the
+-- same answer.
 --
 -- DATA   config      hash           {base}:config
 -- DATA   running     hash           {base}:running

@@ -13,15 +13,13 @@ from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar, TypeVarTuple, cast, overload
 
 from pyadeq._core.kernel.tracing import Running
-from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.chains import with_result
 from pyadeq._core.queue.failures import Rule
 from pyadeq._core.queue.items import Held, note
-from pyadeq._core.queue.steps import StepValue
 from pyadeq._tasks.steps import (
     CALLER,
     THREADS,
-    LeaseSteps,
+    StepLeases,
     Steps,
     Taking,
     check_inside,
@@ -32,7 +30,6 @@ from pyadeq._tasks.steps import (
 from pyadeq.errors import AdeqError, ConfigError
 from pyadeq.models.base import Moment, Seconds
 from pyadeq.models.queue import Backoff, Lease, Renewal, TaskView
-from pyadeq.models.steps import StepKept, TaskStep
 from pyadeq.models.worker import ProgressStatus
 
 T = TypeVar("T")
@@ -45,16 +42,12 @@ NO_QUEUE = "TaskContext.gathered(): this context has no queue"
 log = logging.getLogger("pyadeq.worker")
 
 
-class TaskLeases(Protocol):
+class TaskLeases(StepLeases, Protocol):
     """What a TaskContext needs of `queue.leases`."""
 
     async def heartbeat_many(self, leases: Sequence[Held]) -> list[Renewal]: ...
 
     async def progress_many(self, notes: Sequence[tuple[Held, dict[str, Any]]]) -> list[ProgressStatus]: ...
-
-    async def keep_steps(self, steps: Sequence[StepValue]) -> list[StepKept]: ...
-
-    async def _steps_of(self, lease: Lease) -> list[TaskStep]: ...
 
 
 class TaskQueue(Protocol):
@@ -62,9 +55,6 @@ class TaskQueue(Protocol):
 
     @property
     def name(self) -> str: ...
-
-    @property
-    def calls(self) -> QueueCalls: ...
 
     @property
     def leases(self) -> TaskLeases: ...
@@ -288,7 +278,7 @@ class TaskContext:
             data, failed = taking.load(await steps.keep(name, number, "step", taking.dump(value))), None
             return data
         finally:
-            steps.done(failed)
+            await steps.done(failed)
 
     async def sleep(self, name: str, seconds: Seconds | None = None, *, until: Moment | None = None) -> None:
         """Wait without a worker: the run ends, and the task runs again when the time has come. Its slot is free.
@@ -315,7 +305,7 @@ class TaskContext:
     def steps(self) -> Steps:
         """The steps of this run. For the worker."""
         if self._steps is None:
-            self._steps = Steps(self.lease, LeaseSteps(self._queue) if self._queue else None, self.interrupt, self.main)
+            self._steps = Steps(self.lease, self._queue.leases if self._queue else None, self.interrupt, self.main)
         return self._steps
 
     @property
@@ -423,6 +413,7 @@ class SyncTaskContext(TaskContext):
         """Call a function once for the task, and store its result; see `TaskContext.step`. It has no timeout, because
         nothing can end a plain function.
         """
+        check_inside(name)
         taking = Taking(name, function, retries, backoff, None)
         if taking.is_async:
             raise ConfigError(f"step {name!r}: a coroutine function is not accepted; allowed: plain functions here")
@@ -445,22 +436,22 @@ class SyncTaskContext(TaskContext):
             failed = None
             return data
         finally:
-            self._on_loop("done_now", failed)
+            self._on_loop("done", failed)
 
     def sleep(  # type: ignore[override]
         self, name: str, seconds: Seconds | None = None, *, until: Moment | None = None
     ) -> None:
         """Wait without a worker; see `TaskContext.sleep`."""
+        check_inside(name)
         self._on_loop("sleep", name, *sleep_times(seconds, until))
 
     def patched(self, name: str) -> bool:  # type: ignore[override]
         """Whether the run takes changed code; see `TaskContext.patched`."""
+        check_inside(name)
         return bool(self._on_loop("patched", name))
 
     def _on_loop(self, method: str, *args: Any) -> Any:
         """Call a method of the steps on the event loop of the worker."""
-        if method != "done_now":
-            check_inside(*args[:1])
         if self._loop is None:
             raise ConfigError("TaskContext.step(): this context was not made on an event loop")
         if asyncio._get_running_loop() is self._loop:

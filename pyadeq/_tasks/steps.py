@@ -7,7 +7,7 @@ import inspect
 import random
 import typing
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
@@ -16,10 +16,10 @@ from typing import Any, Literal, Protocol
 
 from pydantic.errors import PydanticUserError
 
-from pyadeq._core.queue.failures import TaskFailed
-from pyadeq._core.queue.steps import StepValue, Wait, brought_steps
+from pyadeq._core.queue.failures import LONGEST, TaskFailed
+from pyadeq._core.queue.steps import StepValue, Wait, step_of
 from pyadeq._tasks.encoding import Result
-from pyadeq.errors import BadArgument, ConfigError, LayoutError, PayloadError
+from pyadeq.errors import BadArgument, ConfigError, PayloadError
 from pyadeq.keys import check_name
 from pyadeq.models.base import Moment, Seconds, to_epoch_ms, to_ms
 from pyadeq.models.queue import Backoff, Lease
@@ -29,10 +29,6 @@ from pyadeq.models.steps import StepKept, StepKind, TaskStep, full_name
 PATIENCE = 10.0
 # Seconds until a task whose code does not fit its steps is tried again.
 DIVERGED_FOR = 60.0
-# The layout from which queues take steps, and the bases of those that do.
-STEPS_LAYOUT = 2
-_TAKE_STEPS: set[str] = set()
-LONGEST = 315_360_000.0  # seconds: ten years
 INSIDE: ContextVar[str | None] = ContextVar("pyadeq_step", default=None)
 """The full name of the step whose function runs here."""
 CALLER: ContextVar[int | None] = ContextVar("pyadeq_step_caller", default=None)
@@ -56,12 +52,12 @@ class TaskSuspended(BaseException):
         return f"the task waits: {', '.join(full_name(one.name, one.number) for one in self.waits)}"
 
 
-class StepsQueue(Protocol):
-    """What steps need of the task's queue."""
+class StepLeases(Protocol):
+    """What steps need of `queue.leases`."""
 
-    async def keep(self, step: StepValue) -> StepKept: ...
+    async def keep_steps(self, steps: Sequence[StepValue]) -> list[StepKept]: ...
 
-    async def read(self, lease: Lease) -> list[TaskStep]: ...
+    async def _steps_of(self, lease: Lease) -> list[TaskStep]: ...
 
 
 class Steps:
@@ -72,10 +68,10 @@ class Steps:
     """
 
     def __init__(
-        self, lease: Lease, queue: StepsQueue | None, interrupt: Callable[[str], None], main: object = None
+        self, lease: Lease, leases: StepLeases | None, interrupt: Callable[[str], None], main: object = None
     ) -> None:
         self._lease = lease
-        self._queue = queue
+        self._leases = leases
         self._interrupt = interrupt
         self._main = main
         self._waits: list[Wait] = []
@@ -105,7 +101,7 @@ class Steps:
             self._seen.add(found.full_name)
             self._changed.set()
             if found.kind != kind:
-                raise self._diverged(found)
+                raise self._diverged(name, number)
             if found.unreadable:
                 raise PayloadError(f"task {self._lease.id!r}: step {found.full_name!r}: {found.unreadable['step']}")
             return number, found
@@ -121,23 +117,19 @@ class Steps:
         self._busy += kind == "step"
         return number, None
 
-    def done(self, failed: str | None = None) -> None:
+    async def done(self, failed: str | None = None) -> None:
         """The function of a new step has ended, and its result is stored; or it has failed."""
         self._busy -= 1
         self._failed = self._failed or failed
         self._changed.set()
 
-    async def done_now(self, failed: str | None = None) -> None:
-        """Do the same, for a thread."""
-        self.done(failed)
-
     async def keep(self, name: str, number: int, kind: Literal["step", "patch"], value: bytes) -> bytes:
         """Store a step. Returns its value, that of an earlier call if there was one."""
         stored = await self._stored()
         kept = StepKept(status="stored")
-        if self._queue is not None:
+        if self._leases is not None:
             try:
-                kept = await self._queue.keep(StepValue(self._lease, name, number, kind, value))
+                (kept,) = await self._leases.keep_steps([StepValue(self._lease, name, number, kind, value)])
             except BadArgument:  # more bytes than a call takes
                 kept = StepKept(status="full")
         match kept.status:
@@ -152,11 +144,9 @@ class Steps:
                     retryable=False,
                 )
             case "diverged":
-                raise self._diverged(TaskStep(name=name, number=number, kind=kept.kind or kind, at=0, fence=0))
+                raise self._diverged(name, number)
         value = value if kept.value is None else kept.value
-        found = TaskStep.model_construct(
-            name=name, number=number, kind=kind, at=0.0, fence=self._lease.fence, due=None, data=value, unreadable={}
-        )
+        found = step_of(name, number, kind, 0, self._lease.fence, value)
         stored[found.full_name] = found
         self._seen.add(found.full_name)
         return value
@@ -173,7 +163,7 @@ class Steps:
     async def sleep(self, name: str, delay: float, due: float | None) -> None:
         """Return if the time has come; otherwise suspend the run."""
         number, found = await self.find(name, "sleep")
-        if self._queue is None or (found is not None and (found.due or 0.0) <= self._lease.claimed):
+        if self._leases is None or (found is not None and (found.due or 0.0) <= self._lease.claimed):
             return
         self._waits.append(Wait(name, number, "sleep", delay, due))
         await self._settle_down()
@@ -194,7 +184,7 @@ class Steps:
     def check_end(self) -> None:
         """Raise if there is a stored step for which the run has not asked."""
         if (left := self._unasked) is not None and not any(one.kind == "diverged" for one in self._waits):
-            raise self._diverged(left)
+            raise self._diverged(left.name, left.number)
 
     async def _settle_down(self) -> None:
         """Let the steps beside a wait end, and give branches of the run time to ask for what is stored."""
@@ -225,8 +215,8 @@ class Steps:
             return None
         return next((one for name, one in self._reading.result().items() if name not in self._seen), None)
 
-    def _diverged(self, step: TaskStep) -> TaskSuspended:
-        self._waits = [Wait(step.name, step.number, "diverged", DIVERGED_FOR * random.uniform(0.9, 1.1))]
+    def _diverged(self, name: str, number: int) -> TaskSuspended:
+        self._waits = [Wait(name, number, "diverged", DIVERGED_FOR * random.uniform(0.9, 1.1))]
         self._closed = True
         return self._suspended()
 
@@ -239,47 +229,10 @@ class Steps:
         return await asyncio.shield(self._reading)
 
     async def _read(self) -> dict[str, TaskStep]:
-        if self._queue is None:
+        if self._leases is None:
             return {}
-        found = await self._queue.read(self._lease)
+        found = await self._leases._steps_of(self._lease)
         return {one.full_name: one for one in found}
-
-
-class LeaseSteps:
-    """The steps of leased tasks of a queue."""
-
-    def __init__(self, queue: Any) -> None:
-        self._queue = queue
-
-    async def keep(self, step: StepValue) -> StepKept:
-        """Store a step."""
-        (kept,) = await self._queue.leases.keep_steps([step])
-        return typing.cast(StepKept, kept)
-
-    async def read(self, lease: Lease) -> list[TaskStep]:
-        """Return the steps that the claim has brought, or read them."""
-        found = brought_steps(lease.record)
-        if not lease.record.get("durable"):
-            await self._check_layout()
-        if found is None:
-            return typing.cast("list[TaskStep]", await self._queue.leases._steps_of(lease))
-        sealing = self._queue.calls.sealing
-        return sealing.steps(found) if sealing.codec else list(found)
-
-    async def _check_layout(self) -> None:
-        """Before the first step of a task, raise LayoutError if the queue may not have steps. It is asked once."""
-        queue = self._queue
-        if getattr(queue, "base", None) is None or queue.base in _TAKE_STEPS:
-            return  # each partition says it itself, with the first step
-        settings = await queue.settings()
-        if settings.layout < STEPS_LAYOUT:
-            raise LayoutError(
-                "ADEQ_LAYOUT",
-                "queue.step.v1",
-                f"queue {queue.name!r} has layout {settings.layout}, and steps need {STEPS_LAYOUT}: "
-                "when all clients are of this release, run `adeq scripts migrate`",
-            )
-        _TAKE_STEPS.add(queue.base)
 
 
 class Taking:
@@ -347,10 +300,10 @@ def sleep_times(seconds: Seconds | None, until: Moment | None) -> tuple[float, f
     return delay, due
 
 
-def check_inside(*names: str) -> None:
+def check_inside(name: str) -> None:
     """Raise ConfigError in the function of a step: it has no steps of its own."""
-    if names and (outer := INSIDE.get()) is not None:
-        raise ConfigError(f"step {names[0]!r}: not inside of the step {outer!r}: a step is stored as a whole")
+    if (outer := INSIDE.get()) is not None:
+        raise ConfigError(f"step {name!r}: not inside of the step {outer!r}: a step is stored as a whole")
 
 
 def key_of_step(id: str) -> str:

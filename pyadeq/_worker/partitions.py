@@ -19,6 +19,7 @@ from pyadeq._async.queue.partitions.waits import Waits
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held
 from pyadeq._core.queue.partitions import WHOLE, PartitionMap
+from pyadeq._core.queue.steps import brought_steps
 from pyadeq._worker.queue import WorkerQueue
 from pyadeq.errors import AdeqError, DurabilityError, TransportError
 from pyadeq.models.base import Seconds
@@ -256,8 +257,10 @@ class Partitions(PartitionedLeases):
         return await self._queue.part(last)._gathered_page(id, cursor)
 
     async def _steps_of(self, lease: Lease) -> list[TaskStep]:
-        """Return the steps of a running task, if the claim has not brought them."""
-        return await self._queue.inspect.steps(lease.id)
+        """Return the steps of a running task; see `QueueLeases`. It may have come from another partition."""
+        if brought_steps(lease.record) is None:
+            return await self._queue.inspect.steps(lease.id)
+        return await self._queue.part(self._queue._places(await self._map(), lease)[0]).leases._steps_of(lease)
 
     # Partitions
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 from pyadeq._async.kernel.runner import Runner
+from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held
 from pyadeq._core.queue.steps import Wait
 from pyadeq._tasks.context import TaskLeases, TaskQueue
@@ -93,6 +94,9 @@ class WorkerQueue(TaskQueue, Protocol):
 
     @property
     def adeq(self) -> Runner: ...
+
+    @property
+    def calls(self) -> QueueCalls: ...
 
     @property
     def schedules(self) -> FiresSchedules: ...

@@ -16,6 +16,7 @@ from typing import Any
 from pyadeq._async.kernel.runner import LONGEST_BLOCK
 from pyadeq._async.queue.leases import until_due
 from pyadeq._core.queue.items import MAX_ITEMS, Failure, held, note
+from pyadeq._core.queue.steps import refused_wait
 from pyadeq._worker.ends import Ends
 from pyadeq._worker.listener import Listener
 from pyadeq._worker.outage import LAST_CALL, Outage
@@ -238,22 +239,19 @@ class Settling:
         except (TransportError, DurabilityError):
             raise
         except AdeqError as error:
-            for one in suspended if len(suspended) > 1 else ():
-                await self._suspend([one])
-            if len(suspended) == 1:
+            if len(suspended) > 1:
+                for one in suspended:
+                    await self._suspend([one])
+            else:
                 self._runs.fails.append(Failure(suspended[0].lease, error, reason=type(error).__name__))
             return
         at = 0
         for one in suspended:
             found, at = answers[at : at + len(one.waits)], at + len(one.waits)
-            refused = next((answer.status for answer in found if answer.status in ("full", "diverged")), None)
-            if refused is None:
-                self._ends.end(one.lease, found[0].status)
+            if (failure := refused_wait(one.lease, found)) is not None:
+                self._runs.fails.append(failure)
             else:
-                reason = "steps_full" if refused == "full" else refused
-                self._runs.fails.append(
-                    Failure(one.lease, f"a wait of the task is refused: {refused}", reason, refused != "full")
-                )
+                self._ends.end(one.lease, found[0].status)
 
     def _is_over(self) -> bool:
         return not self._due and self._is_empty()

@@ -584,7 +584,7 @@ class TaskView(Storing):
     after, after_any, after_when, gather: what the task waits or waited for, as in `Task`; None if not given.
     awaits: for how many ends a blocked task still waits.
     limited_by: the limit in whose queue it waits.
-    waits_for: the step for which its run was suspended, until it is due.
+    waits_for: the name of the sleep that suspended its run, until it is due.
     steps: how many stored steps it has.
     tier: what may be shown of it, see `pyadeq.tiers`.
     progress_at: when a run last reported progress or a log line.

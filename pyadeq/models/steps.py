@@ -17,7 +17,7 @@ class TaskStep(Storing):
     name: as the function named it. number: how often a run had asked for this name, from 1.
     kind: `step`: the result of a function; `sleep`: a wait for a time; `patch`: a mark that the task runs changed code.
     at: when it was stored. fence: of the run that stored it.
-    due: the time for which a sleep waits; None for other kinds.
+    due: when a sleep ends; None for other kinds.
     unreadable: why the codec does not accept the result, which is None then. In JSON also why not each program could
     read it: then `result_base64` has its bytes.
     """

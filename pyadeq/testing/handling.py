@@ -36,7 +36,6 @@ class _Awaited:
 
     def __init__(self, queue: Queue) -> None:
         self.name = queue.name
-        self.calls = queue.calls
         self.leases = self
         self.sync = queue
 
@@ -50,7 +49,7 @@ class _Awaited:
         return self.sync.leases.keep_steps(steps)
 
     async def _steps_of(self, lease: Lease) -> list[TaskStep]:
-        return self.sync.inspect.steps(lease.id)
+        return self.sync.leases._steps_of(lease)
 
     async def _gathered_page(self, id: str, cursor: str) -> tuple[list[TaskView], str]:
         return self.sync._gathered_page(id, cursor)

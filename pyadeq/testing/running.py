@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 from pyadeq import Lease, Queue
 from pyadeq import asyncio as aio
 from pyadeq._core.queue.failures import FAILURES, Failures, failure_of, timed_out
-from pyadeq._core.queue.items import Failure
+from pyadeq._core.queue.steps import refused_wait
 from pyadeq._tasks.steps import TaskSuspended
 from pyadeq._worker.runs import suspension_in
 from pyadeq.errors import ConfigError
@@ -158,11 +158,9 @@ class Runner:
             if (suspended := suspension_in(error)) is None:
                 raise
             answers = yield self.queue.leases.suspend_many([(lease, wait) for wait in suspended.waits])
-            refused = next((one.status for one in answers if one.status in ("full", "diverged")), None)
-            if refused is not None:
-                failure = Failure(lease, f"a wait of the task is refused: {refused}", refused, refused != "full")
-                (answer,) = yield self.queue.fail_many([failure])
-                return Run(*about, answer.status, error=suspended, reason=refused)
+            if (refused := refused_wait(lease, answers)) is not None:
+                (answer,) = yield self.queue.fail_many([refused])
+                return Run(*about, answer.status, error=suspended, reason=refused.reason)
             return Run(*about, answers[0].status, reason=suspended.waits[0].kind)
         except Exception as error:
             late = self._late(lease, began)

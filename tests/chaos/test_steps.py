@@ -1,6 +1,6 @@
 """Durable tasks while workers and the server are killed: no function runs after its result was stored, nothing is lost.
 
-STEPS='10000 50 5' runs so many tasks, kills so many workers, and the server so many times.
+STEPS='10000 50 5' runs 10,000 tasks, and kills 50 workers, and the server 5 times.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pyadeq._core.kernel.call import Call
 from pyadeq._core.kernel.slots import Slot, WorkerIdentity
 from pyadeq._core.queue.calls import QueueCalls
 from pyadeq._core.queue.items import Failure, Held, checked_lanes
-from pyadeq._core.queue.steps import StepValue, Wait, by_lease
+from pyadeq._core.queue.steps import StepValue, Wait, brought_steps, by_lease, refuse_layout
 from pyadeq.ids import new_ulid
 from pyadeq.models.base import Seconds
 from pyadeq.models.queue import Claimed, Failed, Lease, ReleaseStatus, Renewal, Settled, Snoozed
@@ -35,6 +35,7 @@ class QueueLeases(Area):
         super().__init__(runner, calls)
         self._identities = identities
         self._workers = workers
+        self._takes_steps = False  # known once the first task has asked
 
     async def claim_once(
         self,
@@ -213,8 +214,15 @@ class QueueLeases(Area):
         )
 
     async def _steps_of(self, lease: Lease) -> list[TaskStep]:
-        """Return the steps of a running task, if the claim has not brought them."""
-        return await self._runner.send(self._calls.steps(lease.id))
+        """Return the steps that the claim has brought, or read them. Raises LayoutError if the queue takes none yet."""
+        found = brought_steps(lease.record)
+        if found is None:
+            return await self._runner.send(self._calls.steps(lease.id))
+        if not found and not self._takes_steps:
+            layout = (await self._runner.send(self._calls.settings())).layout
+            refuse_layout(self._calls.base, layout)
+            self._takes_steps = True
+        return self._calls.sealing.steps(found) if self._calls.codec else list(found)
 
     async def suspend_many(self, waits: Sequence[tuple[Held, Wait]]) -> list[Suspended]:
         """End runs whose tasks wait, each a lease with a wait. A lease may have several. Returns an answer for each."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pyadeq._core.kernel.call import Answer
-from pyadeq._core.queue.items import Held, held
-from pyadeq.models.steps import SUFFIX, StepKind, TaskStep
+from pyadeq._core.queue.items import Failure, Held, held
+from pyadeq.errors import LayoutError
+from pyadeq.models.steps import SUFFIX, StepKind, Suspended, TaskStep
 
 PAIR = "step:"
 """The beginning of the names of the pairs with which a claim brings steps."""
@@ -48,6 +49,8 @@ class Wait:
         return *held(lease), self.name, self.number, self.kind, delay_ms, due_ms
 
 
+STEPS_LAYOUT = 2
+"""The layout from which queues take steps."""
 MOST_WAITS = 300
 """Waits of one call: each ends a lease, which may hold many limits."""
 
@@ -65,10 +68,30 @@ def by_lease(waits: Sequence[tuple[Held, Wait]]) -> Iterator[Sequence[tuple[Held
         yield waits[start:]
 
 
+def refuse_layout(base: str, layout: int) -> None:
+    """Raise LayoutError if a queue of this layout may not have steps: then no function of a step runs."""
+    if layout < STEPS_LAYOUT:
+        raise LayoutError(
+            "ADEQ_LAYOUT",
+            "queue.step.v1",
+            f"{base} has layout {layout}, and steps need {STEPS_LAYOUT}: when all clients are of this release, run "
+            "`adeq scripts migrate`",
+        )
+
+
+def refused_wait(lease: Held, answers: Sequence[Suspended]) -> Failure | None:
+    """Return how an attempt fails one of whose waits was refused; None if none was."""
+    refused = next((one.status for one in answers if one.status in ("full", "diverged")), None)
+    if refused is None:
+        return None
+    reason = "steps_full" if refused == "full" else refused
+    return Failure(lease, f"a wait of the task is refused: {refused}", reason, retryable=refused != "full")
+
+
 def read_steps(answer: Answer) -> list[TaskStep]:
     """The steps in the answer of `steps`."""
     return [
-        _step(one["name"], one["number"], one["kind"], one["at_ms"], one["fence"], one["value"])
+        step_of(one["name"], one["number"], one["kind"], one["at_ms"], one["fence"], one["value"])
         for one in answer["steps"]
     ]
 
@@ -83,21 +106,23 @@ def brought_steps(record: Mapping[str, bytes]) -> Sequence[TaskStep] | None:
             about, _, value = entry.partition(b"\n")
             place, kind, at_ms, fence = about.decode().split(" ")
             name, _, number = pair.removeprefix(PAIR).partition(SUFFIX)
-            found.append((int(place), _step(name, int(number or 1), kind, int(at_ms), int(fence), value)))
+            found.append(
+                (int(place), step_of(name, int(number or 1), cast(StepKind, kind), int(at_ms), int(fence), value))
+            )
     if len(found) != int(record["durable"].split(b" ")[0]):
         return None
     return [step for _, step in sorted(found, key=lambda one: one[0])]
 
 
-def _step(name: str, number: int, kind: Any, at_ms: int, fence: int, value: bytes) -> TaskStep:
-    known: StepKind = kind
+def step_of(name: str, number: int, kind: StepKind, at_ms: int, fence: int, value: bytes) -> TaskStep:
+    """A step of these parts, as they are stored."""
     return TaskStep.model_construct(
         name=name,
         number=number,
-        kind=known,
+        kind=kind,
         at=at_ms / 1000,
         fence=fence,
-        due=int(value) / 1000 if known == "sleep" else None,
-        data=value if known == "step" else None,
+        due=int(value) / 1000 if kind == "sleep" else None,
+        data=value if kind == "step" else None,
         unreadable={},
     )

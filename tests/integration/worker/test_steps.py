@@ -12,11 +12,11 @@ import pytest
 from typing_extensions import TypedDict
 
 from pyadeq import Backoff, SyncTaskContext
-from pyadeq.asyncio import Adeq, Lease, Queue, Receipt, TaskContext, TaskDead, TaskFailed, TaskSuspended
+from pyadeq.asyncio import Adeq, Lease, Queue, Receipt, TaskContext, TaskDead, TaskFailed, Tasks, TaskSuspended, Worker
 from pyadeq.errors import ConfigError
 from pyadeq.ext.connect.crypto import Encrypted, new_key
 from pyadeq.testing import Clock, run_all
-from tests.integration.running import adeq, queue, working
+from tests.integration.running import adeq, at_work, queue, working
 from tests.integration.worker import stepping
 from tests.waiting import DEADLINE, eventually
 
@@ -446,6 +446,43 @@ async def test_on_a_queue_of_the_last_release_the_error_says_what_to_do(adeq: Ad
         await queue.admin.migrate()
         await (await work.enqueue()).result(DEADLINE)
     assert calls == ["x"]
+
+
+async def test_steps_are_in_the_partition_of_their_task(adeq: Adeq, base_name: str) -> None:
+    calls, tasks, parted = Calls(), Tasks(), adeq.partitioned(base_name)
+    await parted.repartition(2)
+    await parted.configure(max_attempts=1)
+
+    @tasks.task(name="work")
+    async def work(context: TaskContext, size: int) -> int:
+        large = await context.step("large", calls.note, "x" * size)
+        await context.sleep("nap", 0.1)
+        return len(large)
+
+    async with at_work(Worker(parted, tasks)):
+        receipts = [await parted.enqueue({"size": size}, kind="work", reply=True) for size in (1, 70_000, 2, 70_001)]
+        assert [await one.result(DEADLINE) for one in receipts] == [1, 70_000, 2, 70_001]
+        assert [[one.full_name for one in await parted.inspect.steps(task.id)] for task in receipts] == [
+            ["large", "nap"]
+        ] * 4
+    assert len(calls) == 4
+
+
+async def test_a_partition_of_the_last_release_refuses_before_a_function_runs(adeq: Adeq, base_name: str) -> None:
+    calls, tasks, parted = Calls(), Tasks(), adeq.partitioned(base_name)
+    await parted.repartition(2)
+    await parted.configure(max_attempts=1)
+    for part in await parted.partitions():
+        await adeq.client.hset(f"{parted.part(part.tag).base}:config", mapping={"layout": 1, "layout_min": 1})
+
+    @tasks.task(name="work")
+    async def work(context: TaskContext) -> None:
+        await context.step("s", calls.note, "x")
+
+    async with at_work(Worker(parted, tasks)):
+        with pytest.raises(TaskDead, match="LayoutError"):
+            await (await parted.enqueue({}, kind="work", reply=True)).result(DEADLINE)
+    assert calls == []
 
 
 async def test_a_context_without_a_queue_calls_the_functions_and_does_not_wait() -> None:
