@@ -45,7 +45,7 @@ async def test_a_user_sees_only_their_own_tasks(adeq: Adeq, asking: Ask) -> None
     await adeq.queue("mail").enqueue(1, id="b", user="ben")
     ann = asking("observer", "producer", user="ann")
     assert (await ann.get(f"{TASKS}/a")).status_code == 200
-    for path in ("/b", "/b/runs", "/b/log"):
+    for path in ("/b", "/b/runs", "/b/steps", "/b/log"):
         assert (await ann.get(TASKS + path)).status_code == 404
     assert (await ann.post(f"{TASKS}/b:cancel")).status_code == 404
     assert [one["id"] for one in (await ann.get(TASKS, params={"state": "ready"})).json()["items"]] == ["a"]
