@@ -233,6 +233,18 @@ if #ARGV ~= arg_at - 1 then
   return redis.error_reply('ADEQ_ARG expected ' .. (arg_at - 1) .. ' arguments, got ' .. #ARGV)
 end
 
+-- add_steps(record, id, bytes): add the steps of a leased task to its record, a flat list: for each a pair `step:<label>`,
+-- with its entry of `steps:<id>`. If they have more than 64 KiB, they are left out, and the worker reads them with `steps`.
+-- bytes: of all its steps.
+local function add_steps(record, id, bytes) local steps = KEYS[9]
+  if bytes > 65536 then return end
+  local flat = redis.call('HGETALL', steps .. id)  -- at most 4,096: 64 KiB, and a step counts 32 bytes
+  for f = 1, #flat, 2 do
+    record[#record + 1] = 'step:' .. flat[f]
+    record[#record + 1] = flat[f + 1]
+  end
+end
+
 -- count_times(name, times): count times (ms) in the buckets of a histogram and in its sum, as observe and write_counts do.
 local function count_times(name, times) local counters = KEYS[41]
   local buckets, sum = {}, 0
@@ -270,7 +282,7 @@ end
 -- plain_tasks(now, now_text, wanted): the next tasks, if only one of these lanes has tasks, and they need no more than a
 -- lease; otherwise nil. found: the lane, its next ids and scores, the leases without token and fence, the entries of
 -- `running` without these and the worker, and how long the tasks have waited.
-local function plain_tasks(now, now_text, wanted) local task, payload, steps, ready = KEYS[4], KEYS[5], KEYS[9], KEYS[11]
+local function plain_tasks(now, now_text, wanted) local task, payload, ready = KEYS[4], KEYS[5], KEYS[11]
   local lane, page = nil, {}
   for i = 1, #wanted do
     local some = redis.call('ZRANGE', ready .. wanted[i], '0', limit, 'WITHSCORES')
@@ -282,7 +294,7 @@ local function plain_tasks(now, now_text, wanted) local task, payload, steps, re
   for i = 1, count do
     local id = page[2 * i - 1]
     local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-    local attempt, delivery, crashes, created_ms, ready_ms, tied, durable = 1, 1, '0', nil, nil, '', nil
+    local attempt, delivery, crashes, created_ms, ready_ms, tied, stored = 1, 1, '0', nil, nil, '', nil
     for f = 1, #record, 2 do
       local name, value = record[f], record[f + 1]
       bytes = bytes + #value
@@ -294,14 +306,13 @@ local function plain_tasks(now, now_text, wanted) local task, payload, steps, re
       elseif name == 'size' then bytes = bytes + value
       elseif name == 'ties' then tied = ' ties'
       elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
-      elseif name == 'durable' then durable = tonumber(match(value, '^%d+ (%d+)$'))
+      elseif name == 'durable' then stored = tonumber(match(value, '^%d+ (%d+)$'))
       end
     end
     bytes = bytes + 2048
-    if durable then  -- as add_steps
-      local flat = durable <= 65536 and redis.call('HGETALL', steps .. id) or {}  -- at most 4,096: see add_steps
-      for f = 1, #flat do record[#record + 1] = f % 2 == 1 and 'step:' .. flat[f] or flat[f] end
-      bytes = bytes + math.min(65536, durable)
+    if stored then
+      add_steps(record, id, stored)
+      bytes = bytes + math.min(65536, stored)
     end
     if not created_ms or bytes > 4194304 then return nil end
     local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
@@ -524,12 +535,12 @@ end
 
 -- read_task(id): read a task for a claim: its record as a flat list; its attempts, crashes and deliveries; since when
 -- it was ready, nil if the record is gone; about how many bytes it takes in a reply, with its payload; whether it has
--- ties; the trace of its enqueue, if any; and its field `durable`, if it has steps. A payload above 1 KiB has its size in the
--- record.
+-- ties; the trace of its enqueue, if any; and the bytes of its steps, if it has any. A payload above 1 KiB has its size in
+-- the record.
 -- EARLY
 local function read_task(id) local task = KEYS[4]
   local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced, durable = 0, 0, 0, nil, nil, 2048, false, nil, nil
+  local attempts, crashes, deliveries, created_ms, ready_ms, bytes, tied, traced, stored = 0, 0, 0, nil, nil, 2048, false, nil, nil
   for f = 1, #record, 2 do
     local name, value = record[f], record[f + 1]
     bytes = bytes + #value
@@ -541,10 +552,12 @@ local function read_task(id) local task = KEYS[4]
     elseif name == 'ties' then tied = true
     elseif name == 'size' then bytes = bytes + value
     elseif name == 'trace' then traced = value
-    elseif name == 'durable' then durable, bytes = value, bytes + math.min(65536, tonumber(string.match(value, '^%d+ (%d+)$')))
+    elseif name == 'durable' then
+      stored = tonumber(string.match(value, '^%d+ (%d+)$'))
+      bytes = bytes + math.min(65536, stored)
     end
   end
-  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced, durable
+  return record, attempts, crashes, deliveries, created_ms and (ready_ms or created_ms), bytes, tied, traced, stored
 end
 
 -- lane_emptied(ctx, lane): note that no task waits in this lane any more. Its wake token is deleted, but a token for a
@@ -608,8 +621,8 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
     if #leased == limit or ctx.met > 500 + 5 * limit then break end
     if ctx.settings_limits > 0 then ctx.lane = wanted[from[i]] end
     local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and arg_rare().joins_at_once(ctx, id, scores[i]), nil
-    local record, failed, crashes, delivered, since_ms, size, tied, traced, durable
-    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced, durable = read_task(id) end
+    local record, failed, crashes, delivered, since_ms, size, tied, traced, stored
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced, stored = read_task(id) end
     local alone = ctx.alone and arg_rare().comes_alone(ctx, record)
     if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings_limits > 0 and since_ms then waits, limited = arg_rare().apply_limits(ctx, id, record, scores[i], tied) end
@@ -627,7 +640,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms) local config, running, l
       bytes, limit = bytes + size, alone and 1 or limit
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {}; traces[at] = traced end
-      if durable then arg_rare().add_steps(record, id, durable) end
+      if stored then add_steps(record, id, stored) end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1], held[2 * at] = id, write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id
@@ -743,18 +756,6 @@ function arg_rare()
 -- add_count(ctx, name, n): count in this call; write_counts stores it.
 local function add_count(ctx, name, n)
   ctx.counts[name] = (ctx.counts[name] or 0) + n
-end
-
--- add_steps(record, id, durable): add the steps of a leased task to its record, a flat list: for each a pair `step:<label>`,
--- with its entry of `steps:<id>`. If they have more than 64 KiB, they are left out, and the worker reads them with `steps`.
--- durable: the field of the record. plain_tasks does the same.
-local function add_steps(record, id, durable) local steps = KEYS[9]
-  if tonumber(string.match(durable, '^%d+ (%d+)$')) > 65536 then return end
-  local flat = redis.call('HGETALL', steps .. id)  -- at most 4,096: 64 KiB, and a step counts 32 bytes
-  for f = 1, #flat, 2 do
-    record[#record + 1] = 'step:' .. flat[f]
-    record[#record + 1] = flat[f + 1]
-  end
 end
 
 -- answer_waiters(ctx, id, how, value): store how a task ended under `reply:<id>` for reply_ms, and publish it. The key
@@ -2365,8 +2366,8 @@ local function reclaim_tasks(ctx, given) local running, leases = KEYS[2], KEYS[3
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
     if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
-      local record, _, _, _, _, _, _, _, durable = read_task(id)
-      if durable then add_steps(record, id, durable) end
+      local record, _, _, _, _, _, _, _, stored = read_task(id)
+      if stored then add_steps(record, id, stored) end
       leased[#leased + 1] = { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', record }
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end
@@ -2414,7 +2415,7 @@ local function window_left(ctx, wanted, window_ms, limit) local task, ready = KE
   return left_ms or 0
 end
 
-  arg_made = { add_steps = add_steps, move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
+  arg_made = { move_to_dead = move_to_dead, write_limits = write_limits, apply_limits = apply_limits, push_control = push_control, chains_on_close = chains_on_close, comes_alone = comes_alone, drain_due_limit_queues = drain_due_limit_queues, drop_task = drop_task, fair_on_take = fair_on_take, give_timeout = give_timeout, hold_limits = hold_limits, trim_set = trim_set, housekeep = housekeep, join_traces = join_traces, joins_at_once = joins_at_once, limits_on_claimed = limits_on_claimed, move_due = move_due, next_end = next_end, next_firing = next_firing, reclaim_tasks = reclaim_tasks, start_tied = start_tied, window_left = window_left }
   return arg_made
 end
 

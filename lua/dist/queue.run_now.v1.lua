@@ -298,6 +298,11 @@ local function emit(ctx, event, id, detail) local events = KEYS[18]
   redis.call('XADD', events, 'MAXLEN', '~', ctx.settings_events_max, '*', unpack(entry))  -- at most 12: fields of an event
 end
 
+-- step_entry(step): the entry of `steps:<id>` for a step with the parts that step_parts reads.
+local function step_entry(step)
+  return string.format('%d %s %.0f %.0f\n', step.place, step.kind, step.at_ms, step.fence) .. step.value
+end
+
 -- step_parts(entry): the parts of an entry of `steps:<id>`; nil if there is none.
 local function step_parts(entry)
   local place, kind, at_ms, fence, from = string.match(entry or '', '^(%d+) (%l+) (%d+) (%d+)\n()')
@@ -307,28 +312,25 @@ local function step_parts(entry)
   }
 end
 
--- steps_in_order(id): the stored steps of a task, in the order in which they were stored: names, and their parts as
--- step_parts reads them. If steps were lost, for they were evicted, those that are left.
+-- steps_in_order(id): the stored steps of a task, in the order in which they were stored: their names, and their parts as
+-- step_parts reads them. If the server has evicted steps, those that are left.
 local function steps_in_order(id) local steps = KEYS[4]
-  local flat, found, names, parts = redis.call('HGETALL', steps .. id), {}, {}, {}  -- at most 20,000: two for each of steps_max
+  local flat, found = redis.call('HGETALL', steps .. id), {}  -- at most 20,000: two for each of steps_max
   for f = 1, #flat, 2 do
-    local one = step_parts(flat[f + 1])
-    one.name = flat[f]
-    found[#found + 1] = one
+    local step = step_parts(flat[f + 1])
+    step.name = flat[f]
+    found[#found + 1] = step
   end
   table.sort(found, function(a, b) return a.place < b.place end)
-  for i, one in ipairs(found) do names[i], parts[i] = one.name, one end
-  return names, parts
+  return found
 end
 
 -- end_sleeps(ctx, id): end all sleeps of a task now. A person has made the task due at once.
 local function end_sleeps(ctx, id) local steps = KEYS[4]
-  local names, parts = steps_in_order(id)
-  for i, name in ipairs(names) do
-    local one = parts[i]
-    if one.kind == 'sleep' and tonumber(one.value) > ctx.now then
-      redis.call('HSET', steps .. id, name,
-        string.format('%d %s %.0f %.0f\n', one.place, one.kind, one.at_ms, one.fence) .. ctx.now_text)
+  for _, step in ipairs(steps_in_order(id)) do
+    if step.kind == 'sleep' and tonumber(step.value) > ctx.now then
+      step.value = ctx.now_text
+      redis.call('HSET', steps .. id, step.name, step_entry(step))
     end
   end
 end

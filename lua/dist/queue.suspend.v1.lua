@@ -1167,6 +1167,11 @@ local function have_children(ids) local children = KEYS[23]
   return count_existing(keys) > 0
 end
 
+-- step_entry(step): the entry of `steps:<id>` for a step with the parts that step_parts reads.
+local function step_entry(step)
+  return string.format('%d %s %.0f %.0f\n', step.place, step.kind, step.at_ms, step.fence) .. step.value
+end
+
 -- step_parts(entry): the parts of an entry of `steps:<id>`; nil if there is none.
 local function step_parts(entry)
   local place, kind, at_ms, fence, from = string.match(entry or '', '^(%d+) (%l+) (%d+) (%d+)\n()')
@@ -1189,9 +1194,10 @@ local function keep_step(ctx, id, name, kind, value, fence) local task, steps = 
   local count, bytes = string.match(own[2] or '0 0', '^(%d+) (%d+)$')
   count, bytes = count + 1, bytes + #name + #value + 32
   if count > ctx.settings_steps_max or bytes > ctx.settings_steps_bytes then return nil, { 'full' } end
-  redis.call('HSET', steps .. id, name, string.format('%d %s %s %d\n', count, kind, ctx.now_text, fence) .. value)
+  local step = { place = count, kind = kind, at_ms = ctx.now, fence = fence, value = value }
+  redis.call('HSET', steps .. id, name, step_entry(step))
   redis.call('HSET', task .. id, 'durable', string.format('%d %d', count, bytes))
-  return { place = count, kind = kind, at_ms = ctx.now, fence = fence, value = value }
+  return step
 end
 
 -- note_run(ctx, id, ran, outcome, reason, error): keep how a run of a task has ended that did not complete it, for `runs`.

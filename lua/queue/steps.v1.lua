@@ -7,15 +7,14 @@
 -- EACH   step      step name:label number:int kind:text at_ms:int fence:int value:bytes
 -- ERROR  ADEQ_LAYOUT ADEQ_CLOCK
 -- FLAGS  no-writes
--- COST   3 commands; at most 4 commands, 460,000 steps
+-- COST   3 commands; at most 4 commands, 430,000 steps
 
 local ctx, refused = open()
 if refused then return refused end
 
-local answers, names, parts = {}, steps_in_order(id)
-for i, full in ipairs(names) do
-  local name, number = string.match(full, '^(.*)#(%d+)$')
-  local one = parts[i]
-  answers[i] = { 'step', name or full, tonumber(number or 1), one.kind, one.at_ms, one.fence, one.value }
+local answers = {}
+for i, step in ipairs(steps_in_order(id)) do
+  local name, number = string.match(step.name, '^(.*)#(%d+)$')
+  answers[i] = { 'step', name or step.name, tonumber(number or 1), step.kind, step.at_ms, step.fence, step.value }
 end
 return { 'ok', ctx.now, answers }

@@ -14,8 +14,8 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
     if #leased == limit or ctx.met > 500 + 5 * limit then break end
     if ctx.settings.limits > 0 then ctx.lane = wanted[from[i]] end
     local waits, limited = ctx.joins and ctx.joins[1] and not ctx.alone and joins_at_once(ctx, id, scores[i]), nil
-    local record, failed, crashes, delivered, since_ms, size, tied, traced, durable
-    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced, durable = read_task(id) end
+    local record, failed, crashes, delivered, since_ms, size, tied, traced, stored
+    if not waits then record, failed, crashes, delivered, since_ms, size, tied, traced, stored = read_task(id) end
     local alone = ctx.alone and comes_alone(ctx, record)
     if not waits and (alone or bytes + size > 4194304) and #leased > 0 then break end
     if ctx.settings.limits > 0 and since_ms then waits, limited = apply_limits(ctx, id, record, scores[i], tied) end
@@ -33,7 +33,7 @@ local function claim_tasks(ctx, wanted, limit, seen_ms)
       bytes, limit = bytes + size, alone and 1 or limit
       if traced and string.find(traced, '[^!-{}~]') then traced = nil end  -- it would not fit into an entry of `running`
       if traced then traces = traces or {}; traces[at] = traced end
-      if durable then add_steps(record, id, durable) end
+      if stored then add_steps(record, id, stored) end
       ids[at], taken[at], leased[at] = id, i, { 'leased', id, token, fence + i, attempt, delivery, '', record }
       held[2 * at - 1], held[2 * at] = id, write_lease(ctx, token, scores[i], wanted[from[i]], tied, holds, traced, runs, fence + i, worker)
       ending[2 * at - 1], ending[2 * at] = deadline_text, id

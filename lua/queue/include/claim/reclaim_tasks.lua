@@ -6,8 +6,8 @@ local function reclaim_tasks(ctx, given)
     index = index + 1
     local lease = read_lease(redis.call('HGET', running, id))
     if lease and lease.token == incarnation .. '.' .. slot .. '.' .. n .. '/' .. index then
-      local record, _, _, _, _, _, _, _, durable = read_task(id)
-      if durable then add_steps(record, id, durable) end
+      local record, _, _, _, _, _, _, _, stored = read_task(id)
+      if stored then add_steps(record, id, stored) end
       leased[#leased + 1] = { 'leased', id, lease.token, lease.fence, lease.attempt, lease.delivery, '', record }
       deadline_ms = tonumber(redis.call('ZSCORE', leases, id) or deadline_ms)
     end

@@ -1,8 +1,8 @@
--- add_steps(record, id, durable): add the steps of a leased task to its record, a flat list: for each a pair `step:<label>`,
+-- add_steps(record, id, bytes): add the steps of a leased task to its record, a flat list: for each a pair `step:<label>`,
 -- with its entry of `steps:<id>`. If they have more than 64 KiB, they are left out, and the worker reads them with `steps`.
--- durable: the field of the record. plain_tasks does the same.
-local function add_steps(record, id, durable)
-  if tonumber(string.match(durable, '^%d+ (%d+)$')) > 65536 then return end
+-- bytes: of all its steps.
+local function add_steps(record, id, bytes)
+  if bytes > 65536 then return end
   local flat = redis.call('HGETALL', steps .. id)  -- at most 4,096: 64 KiB, and a step counts 32 bytes
   for f = 1, #flat, 2 do
     record[#record + 1] = 'step:' .. flat[f]

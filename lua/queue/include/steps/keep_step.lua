@@ -11,7 +11,8 @@ local function keep_step(ctx, id, name, kind, value, fence)
   local count, bytes = string.match(own[2] or '0 0', '^(%d+) (%d+)$')
   count, bytes = count + 1, bytes + #name + #value + 32
   if count > ctx.settings.steps_max or bytes > ctx.settings.steps_bytes then return nil, { 'full' } end
-  redis.call('HSET', steps .. id, name, string.format('%d %s %s %d\n', count, kind, ctx.now_text, fence) .. value)
+  local step = { place = count, kind = kind, at_ms = ctx.now, fence = fence, value = value }
+  redis.call('HSET', steps .. id, name, step_entry(step))
   redis.call('HSET', task .. id, 'durable', string.format('%d %d', count, bytes))
-  return { place = count, kind = kind, at_ms = ctx.now, fence = fence, value = value }
+  return step
 end

@@ -13,7 +13,7 @@ local function plain_tasks(now, now_text, wanted)
   for i = 1, count do
     local id = page[2 * i - 1]
     local record = redis.call('HGETALL', task .. id)  -- at most 70: fields of a record
-    local attempt, delivery, crashes, created_ms, ready_ms, tied, durable = 1, 1, '0', nil, nil, '', nil
+    local attempt, delivery, crashes, created_ms, ready_ms, tied, stored = 1, 1, '0', nil, nil, '', nil
     for f = 1, #record, 2 do
       local name, value = record[f], record[f + 1]
       bytes = bytes + #value
@@ -25,14 +25,13 @@ local function plain_tasks(now, now_text, wanted)
       elseif name == 'size' then bytes = bytes + value
       elseif name == 'ties' then tied = ' ties'
       elseif name == 'trace' or name == 'scope' or name == 'expires_at_ms' or name == 'fallback_after_ms' then return nil
-      elseif name == 'durable' then durable = tonumber(match(value, '^%d+ (%d+)$'))
+      elseif name == 'durable' then stored = tonumber(match(value, '^%d+ (%d+)$'))
       end
     end
     bytes = bytes + 2048
-    if durable then  -- as add_steps
-      local flat = durable <= 65536 and redis.call('HGETALL', steps .. id) or {}  -- at most 4,096: see add_steps
-      for f = 1, #flat do record[#record + 1] = f % 2 == 1 and 'step:' .. flat[f] or flat[f] end
-      bytes = bytes + math.min(65536, durable)
+    if stored then
+      add_steps(record, id, stored)
+      bytes = bytes + math.min(65536, stored)
     end
     if not created_ms or bytes > 4194304 then return nil end
     local runs = delivery == 1 and '1 1 0' or attempt .. ' ' .. delivery .. ' ' .. crashes
