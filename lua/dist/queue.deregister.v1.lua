@@ -1156,13 +1156,6 @@ local function note_run(ctx, id, ran, outcome, reason, error) local ended_runs =
   if redis.call('RPUSH', ended_runs .. id, entry) > 20 then redis.call('LTRIM', ended_runs .. id, -20, -1) end
 end
 
--- note_wait(id, wait, delivery): write into the record for what a suspended task waits: `<delivery> <name>`. It holds as long
--- as no later run has ended, which would have changed `deliveries`.
-local function note_wait(id, wait, delivery) local task = KEYS[4]
-  local reason = wait.reason == 'diverged' and wait.reason
-  redis.call('HSET', task .. id, 'waits_for', delivery .. ' ' .. wait.name, reason and 'reason' or 'waits_for', reason or delivery .. ' ' .. wait.name)
-end
-
 -- read_lease(value): the parts of an entry of `running`, or nil if there is none. The entry is two halves with a bar
 -- between: '<token> <score> <lane>[ ties][ limits=<keys>][ trace=<trace>][ cancel]', and what the record keeps once the lease has ended, `ran`:
 -- '<started_ms> <attempt> <delivery> <crashes> <fence> <worker>'.
@@ -1200,6 +1193,14 @@ local function settled_before(id, token, answers) local task = KEYS[4]
   return { 'lease_lost' }
 end
 
+-- wait_fields(wait, delivery): the fields of its record that say for what a suspended task waits: `<delivery> <name>`. This
+-- holds as long as no later run has ended, which would have changed `deliveries`.
+local function wait_fields(wait, delivery)
+  local fields = { 'waits_for', delivery .. ' ' .. wait.name }
+  if wait.reason == 'diverged' then fields[3], fields[4] = 'reason', wait.reason end
+  return fields
+end
+
 -- return_leases(ctx, ids, tokens, delays, waits): return leased tasks without counting an attempt: each to its old place
 -- or, with delays, to wait for that many ms. waits: for what, if their runs were suspended: that is no end of a run. A lease
 -- past its deadline is lost. One answer each: released with the place, snoozed or suspended with the due time, cancelled,
@@ -1220,15 +1221,15 @@ local function return_leases(ctx, ids, tokens, delays, waits) local running, lea
       ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
       if not waits or lease.cancelling then note_run(ctx, id, lease.ran, answers[i][1], '', '') end
+      local more = waits and not lease.cancelling and wait_fields(waits[i], lease.delivery) or {}
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
-        'settled', settled_as(lease.token, answers[i]))
+        'settled', settled_as(lease.token, answers[i]), unpack(more))  -- at most 4: fields of a wait
       if lease.cancelling then
         cancel_task(ctx, id, lease.tied)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
           emit(ctx, waits and 'task.suspended' or 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
-          if waits then note_wait(id, waits[i], lease.delivery) end
         else
           line_up(by_lane, lease.lane, lease.score, id)
           emit(ctx, 'task.released', id, '')

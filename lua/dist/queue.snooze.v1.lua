@@ -508,15 +508,15 @@ local function return_leases(ctx, ids, tokens, delays, waits) local running, lea
       ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
       if not waits or lease.cancelling then note_run(ctx, id, lease.ran, answers[i][1], '', '') end
+      local more = waits and not lease.cancelling and arg_rare().wait_fields(waits[i], lease.delivery) or {}
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
-        'settled', settled_as(lease.token, answers[i]))
+        'settled', settled_as(lease.token, answers[i]), unpack(more))  -- at most 4: fields of a wait
       if lease.cancelling then
         cancel_task(ctx, id, lease.tied)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
           emit(ctx, waits and 'task.suspended' or 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
-          if waits then arg_rare().note_wait(id, waits[i], lease.delivery) end
         else
           line_up(by_lane, lease.lane, lease.score, id)
           emit(ctx, 'task.released', id, '')
@@ -1162,13 +1162,6 @@ local function limits_on_unlease(ctx, ids) local running, holding, limit_lines =
   if #lined > 0 then drain_limit_queues(ctx, lined) end
 end
 
--- note_wait(id, wait, delivery): write into the record for what a suspended task waits: `<delivery> <name>`. It holds as long
--- as no later run has ended, which would have changed `deliveries`.
-local function note_wait(id, wait, delivery) local task = KEYS[4]
-  local reason = wait.reason == 'diverged' and wait.reason
-  redis.call('HSET', task .. id, 'waits_for', delivery .. ' ' .. wait.name, reason and 'reason' or 'waits_for', reason or delivery .. ' ' .. wait.name)
-end
-
 -- shorten_family(ctx, id): remove links that are no longer needed. If a task is removed before its children, its stub
 -- stays among its parent's children as a link, by which a cancelled tree finds them. A link without children is
 -- removed. If a link's only child is a link, the child takes its place, behind all others, with the stamp of the last
@@ -1215,7 +1208,15 @@ local function stub_of(key, own, why, linked)
   return stub
 end
 
-  arg_made = { on_end = on_end, chains_on_close = chains_on_close, have_children = have_children, limits_on_unlease = limits_on_unlease, note_wait = note_wait, shorten_family = shorten_family, stub_of = stub_of }
+-- wait_fields(wait, delivery): the fields of its record that say for what a suspended task waits: `<delivery> <name>`. This
+-- holds as long as no later run has ended, which would have changed `deliveries`.
+local function wait_fields(wait, delivery)
+  local fields = { 'waits_for', delivery .. ' ' .. wait.name }
+  if wait.reason == 'diverged' then fields[3], fields[4] = 'reason', wait.reason end
+  return fields
+end
+
+  arg_made = { on_end = on_end, chains_on_close = chains_on_close, have_children = have_children, limits_on_unlease = limits_on_unlease, shorten_family = shorten_family, stub_of = stub_of, wait_fields = wait_fields }
   return arg_made
 end
 

@@ -64,7 +64,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + 7n commands, 2 more if it is due within 10 s, 2 more if there are limits, 1 for each limit of a task, O(n log m); at most 18,000 commands, 250,000 steps
+-- COST   10 + 7n commands, 2 more if it is due within 10 s, 1 more if it has a deadline, 2 more if there are limits, 1 for each limit of a task, O(n log m); at most 18,000 commands, 250,000 steps
 
 local MAX_SAFE = 9007199254740991
 local BAND = 281474976710656
@@ -1207,13 +1207,6 @@ local function note_run(ctx, id, ran, outcome, reason, error) local ended_runs =
   if redis.call('RPUSH', ended_runs .. id, entry) > 20 then redis.call('LTRIM', ended_runs .. id, -20, -1) end
 end
 
--- note_wait(id, wait, delivery): write into the record for what a suspended task waits: `<delivery> <name>`. It holds as long
--- as no later run has ended, which would have changed `deliveries`.
-local function note_wait(id, wait, delivery) local task = KEYS[4]
-  local reason = wait.reason == 'diverged' and wait.reason
-  redis.call('HSET', task .. id, 'waits_for', delivery .. ' ' .. wait.name, reason and 'reason' or 'waits_for', reason or delivery .. ' ' .. wait.name)
-end
-
 -- refuse_older(ctx): the error if this queue may not have steps yet: scripts of layout 1 know nothing of them, and may use
 -- the queue.
 local function refuse_older(ctx)
@@ -1221,6 +1214,14 @@ local function refuse_older(ctx)
     return redis.error_reply('ADEQ_LAYOUT this queue has layout ' .. ctx.settings_layout .. ', and steps need 2: when all'
       .. ' clients are of this release, run `adeq scripts migrate`')
   end
+end
+
+-- wait_fields(wait, delivery): the fields of its record that say for what a suspended task waits: `<delivery> <name>`. This
+-- holds as long as no later run has ended, which would have changed `deliveries`.
+local function wait_fields(wait, delivery)
+  local fields = { 'waits_for', delivery .. ' ' .. wait.name }
+  if wait.reason == 'diverged' then fields[3], fields[4] = 'reason', wait.reason end
+  return fields
 end
 
 -- return_leases(ctx, ids, tokens, delays, waits): return leased tasks without counting an attempt: each to its old place
@@ -1243,15 +1244,15 @@ local function return_leases(ctx, ids, tokens, delays, waits) local running, lea
       ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
       if not waits or lease.cancelling then note_run(ctx, id, lease.ran, answers[i][1], '', '') end
+      local more = waits and not lease.cancelling and wait_fields(waits[i], lease.delivery) or {}
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
-        'settled', settled_as(lease.token, answers[i]))
+        'settled', settled_as(lease.token, answers[i]), unpack(more))  -- at most 4: fields of a wait
       if lease.cancelling then
         cancel_task(ctx, id, lease.tied)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
           emit(ctx, waits and 'task.suspended' or 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
-          if waits then note_wait(id, waits[i], lease.delivery) end
         else
           line_up(by_lane, lease.lane, lease.score, id)
           emit(ctx, 'task.released', id, '')

@@ -26,7 +26,7 @@
 -- ROLE   work
 -- REPLAY token
 -- FLAGS  allow-oom
--- COST   10 + 7n commands, 2 more if it is due within 10 s, 2 more if there are limits, 1 for each limit of a task, O(n log m); at most 18,000 commands, 250,000 steps
+-- COST   10 + 7n commands, 2 more if it is due within 10 s, 1 more if it has a deadline, 2 more if there are limits, 1 for each limit of a task, O(n log m); at most 18,000 commands, 250,000 steps
 -- EARLY  await_deadline delay_until push_due settled_before trim_set
 
 local ctx, refused = open()

@@ -18,15 +18,15 @@ local function return_leases(ctx, ids, tokens, delays, waits)
       ended[#ended + 1], ended[id], ctx.trace = id, true, lease.trace
       answers[i] = lease.cancelling and { 'cancelled' } or { verb, delays and back_ms or lease.score % BAND }
       if not waits or lease.cancelling then note_run(ctx, id, lease.ran, answers[i][1], '', '') end
+      local more = waits and not lease.cancelling and wait_fields(waits[i], lease.delivery) or {}
       redis.call('HSET', task .. id, 'ran', lease.ran, 'deliveries', lease.delivery, 'ready_ms', ctx.now_text,
-        'settled', settled_as(lease.token, answers[i]))
+        'settled', settled_as(lease.token, answers[i]), unpack(more))  -- at most 4: fields of a wait
       if lease.cancelling then
         cancel_task(ctx, id, lease.tied)
       else
         if delays then
           delay_until(ctx, back_ms, id, lease.lane)
           emit(ctx, waits and 'task.suspended' or 'task.snoozed', id, string.format('due_ms=%.0f', back_ms))
-          if waits then note_wait(id, waits[i], lease.delivery) end
         else
           line_up(by_lane, lease.lane, lease.score, id)
           emit(ctx, 'task.released', id, '')
